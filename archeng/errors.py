@@ -1,0 +1,62 @@
+"""Every error that archeng raises on purpose.
+
+All derive from :class:`ArchengError`. Messages name the value that was given, what was
+expected, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "ArchengError",
+    "GateError",
+    "InfeasibleModelError",
+    "ModelError",
+    "ResultFileError",
+    "SettingsError",
+    "SimulatorError",
+]
+
+
+class ArchengError(Exception):
+    """Base of all errors raised by archeng."""
+
+
+class ModelError(ArchengError, ValueError):
+    """The model is not well formed: a bad bound, relation, name or coefficient."""
+
+
+class InfeasibleModelError(ModelError):
+    """No design was found that satisfies every explicit constraint.
+
+    Attributes
+    ----------
+    conflicts : tuple of str
+        Names (with source lines) of the constraints that could not be satisfied together,
+        as far as the search could tell. A local search cannot prove emptiness.
+    """
+
+    def __init__(self, message: str, conflicts: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = tuple(conflicts)
+
+
+class SettingsError(ArchengError, ValueError):
+    """An option of ``solve``, ``Run`` or ``Settings`` has a value that makes no sense."""
+
+
+class SimulatorError(ArchengError):
+    """The simulator cannot be used: not callable, or its very first call went wrong."""
+
+
+class GateError(ArchengError):
+    """A design that violates an explicit constraint was about to be simulated.
+
+    This is a bug in archeng, or a vector changed by hand between ``ask`` and ``tell``: the
+    simulator has *not* been called.
+    """
+
+
+class ResultFileError(ArchengError, ValueError):
+    """A file is not a result that archeng saved, or is damaged."""
