@@ -1,0 +1,92 @@
+r"""The search distribution N(m, sigma^2 C): sampling, whitening, Mahalanobis distance.
+
+========  ============================================  =================
+symbol    meaning                                       name here
+========  ============================================  =================
+m         mean, shape (n,)                              ``mean``
+sigma     step size                                     ``sigma``
+C         covariance matrix, shape (n, n)               ``covariance``
+F         any factor with F F^T = C, shape (n, n)       ``factor``
+L         sigma F, so that L L^T = sigma^2 C            ``scaled_factor``
+z         whitened coordinates, x = m + L z             ``z``
+========  ============================================  =================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A normal distribution with a chosen factor of its covariance matrix."""
+
+    mean: Floats
+    sigma: float
+    factor: Floats
+    inverse_factor: Floats
+
+    @property
+    def n(self) -> int:
+        """Dimension."""
+        return len(self.mean)
+
+    @property
+    def covariance(self) -> Floats:
+        """C = F F^T, shape (n, n)."""
+        return self.factor @ self.factor.T
+
+    @property
+    def scaled_factor(self) -> Floats:
+        """L = sigma F, shape (n, n)."""
+        return self.sigma * self.factor
+
+    def steps(self, z: Floats) -> Floats:
+        """Steps y = F z of standard normal samples z, both (k, n) [SA22 Step 1]."""
+        return z @ self.factor.T
+
+    def whiten(self, difference: Floats) -> Floats:
+        """Whitened coordinates L^{-1} d of a difference d, (n,) or (k, n)."""
+        return difference @ self.inverse_factor.T / self.sigma
+
+    def distance_squared(self, a: Floats, b: Floats) -> float:
+        """Squared Mahalanobis distance between two points under sigma^2 C."""
+        z = self.whiten(a - b)
+        return float(z @ z)
+
+
+def symmetric_root(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Symmetric square root of a positive matrix, its inverse, and the eigenvalues.
+
+    Eigenvalues are ascending. They are kept above a rounding floor so that the inverse exists.
+    """
+    eigenvalues, B = np.linalg.eigh(matrix)
+    floor = max(float(eigenvalues[-1]), np.finfo(float).tiny) * 1e-32
+    roots = np.sqrt(np.maximum(eigenvalues, floor))
+    return (B * roots) @ B.T, (B / roots) @ B.T, eigenvalues
+
+
+def initial_distribution(mean: Floats, deviations: Floats) -> Distribution:
+    """Distribution with independent standard deviations (n,) [SA22 ssec:vs-aal-mcr].
+
+    sigma is their geometric mean and F the diagonal of the ratios, so that C has
+    determinant one and units of the variables do not matter.
+    """
+    sigma = float(np.exp(np.mean(np.log(deviations))))
+    ratio = deviations / sigma
+    return Distribution(np.array(mean, dtype=float), sigma, np.diag(ratio), np.diag(1 / ratio))
+
+
+def distribution_from_covariance(mean: Floats, covariance: Floats) -> Distribution:
+    """Distribution with a full covariance matrix sigma^2 C, sigma^2 its geometric mean."""
+    eigenvalues, B = np.linalg.eigh(covariance)
+    if eigenvalues[0] <= 0:
+        raise np.linalg.LinAlgError("the covariance matrix is not positive definite")
+    sigma = float(np.exp(np.mean(np.log(eigenvalues)) / 2))
+    roots = np.sqrt(eigenvalues) / sigma
+    return Distribution(np.array(mean, dtype=float), sigma, (B * roots) @ B.T, (B / roots) @ B.T)

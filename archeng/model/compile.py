@@ -1,0 +1,232 @@
+"""Compiling a `Model` into a `FeasibleSet`.
+
+In order: eliminate fixed variables, drop constant rows (or report them if they can never
+hold), turn rows that are a bare variable into bounds and merge them, sort the rest into
+linear and nonlinear, and let CasADi derive Jacobian and Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import InfeasibleModelError, ModelError
+from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
+from archeng.model.functions import FastFunction, dense
+from archeng.model.model import Model
+from archeng.model.variable import Floats
+
+
+@dataclass(frozen=True)
+class _Flat:
+    """One row on its way from the model to the feasible set."""
+
+    info: RowInfo
+    expression: Any
+    lower: float
+    upper: float
+
+
+def compile_model(model: Model) -> FeasibleSet:
+    """Compile a model.
+
+    Raises
+    ------
+    ModelError
+        No free variable, or a row that is undefined everywhere it was tried.
+    InfeasibleModelError
+        A constant row that does not hold, or bounds that contradict each other.
+    """
+    lower, upper = _declared_bounds(model)
+    fixed = lower == upper
+    free = np.flatnonzero(~fixed)
+    if len(free) == 0:
+        raise ModelError(
+            f"Model {model.name!r} has no free variable: nothing to optimise. Declare variables "
+            "with lower < upper."
+        )
+    template = np.where(fixed, lower, 0.0)
+    names = model.element_names()
+    notes = [f"variable {names[i]} is fixed at {lower[i]:g}" for i in np.flatnonzero(fixed)]
+
+    x, rows = _flat_rows(model, free, template)
+    low, high = lower[free].copy(), upper[free].copy()
+    rows = _drop_constant(rows, x, notes)
+    rows = _absorb_bounds(rows, x, low, high, [names[i] for i in free], notes)
+    linear, nonlinear = _split(rows, x)
+
+    bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
+    bound_rows = [
+        RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, "") for i in bounded
+    ]
+    general = [*linear, *nonlinear]
+    expression = _stack([r.expression for r in general], x)
+    linear_jacobian = _linear_jacobian(_stack([r.expression for r in linear], x), x)
+    curved = _stack([r.expression for r in nonlinear], x)
+    weights = type(x).sym("w", len(nonlinear))
+    lagrangian = ca.dot(weights, curved)
+    hessian, _ = ca.hessian(lagrangian, x)
+    variables = model.variables
+    width = (high - low) / 5.0
+    scale = np.concatenate([v.scale for v in variables])[free]
+    return FeasibleSet(
+        name=model.name,
+        variables=variables,
+        free=free,
+        template=template,
+        free_names=tuple(names[i] for i in free),
+        rows=tuple([*bound_rows, *(r.info for r in general)]),
+        lower=np.concatenate((low[bounded], [r.lower for r in general])),
+        upper=np.concatenate((high[bounded], [r.upper for r in general])),
+        equality=np.array([False] * len(bounded) + [r.info.equality for r in general], dtype=bool),
+        bounded=bounded,
+        constant_jacobian=np.concatenate((np.eye(len(free))[bounded], linear_jacobian)),
+        n_linear=len(linear),
+        n_nonlinear=len(nonlinear),
+        start=np.concatenate([v.start for v in variables])[free],
+        scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
+        notes=tuple(notes),
+        general_rows=_function("rows", [x], [expression]),
+        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, ca.jacobian(curved, x)]),
+        nonlinear_hessian=_function("hessian", [x, weights], [hessian]),
+    )
+
+
+def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
+    if not model.variables:
+        raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
+    return (
+        np.concatenate([v.lower for v in model.variables]),
+        np.concatenate([v.upper for v in model.variables]),
+    )
+
+
+def _flat_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[_Flat]]:
+    """Return a symbol for the free variables and the rows as expressions of it.
+
+    MX models are expanded to SX scalars where CasADi can do that (faster to evaluate).
+    """
+    expressions = [r.expression for c in model.constraints for r in c.rows]
+    symbols = model.symbols
+    function = ca.Function("all", [symbols], [_stack(expressions, symbols)])
+    kind = type(symbols)
+    if kind is ca.MX:
+        try:
+            function, kind = function.expand(), ca.SX
+        except RuntimeError:
+            kind = ca.MX
+    x = kind.sym("x", len(free))
+    position = {int(full): k for k, full in enumerate(free)}
+    entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
+    values = ca.densify(function(ca.vertcat(*entries)))
+    scalars = (
+        list(values.nonzeros())
+        if kind is ca.SX
+        else (ca.vertsplit(values) if values.numel() else [])
+    )
+    rows = []
+    k = 0
+    for c in model.constraints:
+        lower, upper = c.limits()
+        for j, (label, equal) in enumerate(zip(c.row_names(), c.equalities(), strict=True)):
+            info = RowInfo(label, RowKind.NONLINEAR, equal, c.source)
+            rows.append(_Flat(info, scalars[k], float(lower[j]), float(upper[j])))
+            k += 1
+    return x, rows
+
+
+def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
+    """Check rows without variables and drop them, together with rows without limits."""
+    kept = []
+    depends = _depends(rows, x, order=1)
+    for row, variable in zip(rows, depends, strict=True):
+        if row.lower == -np.inf and row.upper == np.inf:
+            notes.append(f"row {row.info.name} has no limit and was dropped")
+        elif variable:
+            kept.append(row)
+        else:
+            value = float(ca.evalf(row.expression) if isinstance(x, ca.SX) else row.expression)
+            if not row.lower <= value <= row.upper:
+                raise InfeasibleModelError(
+                    f"Constraint {row.info} does not depend on any free variable and its "
+                    f"value {value:g} is outside [{row.lower:g}, {row.upper:g}]. Remove it, "
+                    "change its limit, or free a fixed variable.",
+                    [str(row.info)],
+                )
+            notes.append(f"row {row.info.name} is constant, holds, and was dropped")
+    return kept
+
+
+def _absorb_bounds(
+    rows: list[_Flat], x: Any, low: Floats, high: Floats, names: list[str], notes: list[str]
+) -> list[_Flat]:
+    """Move rows that are exactly ``x_i`` or ``-x_i`` (no equalities) into the bounds."""
+    kept = []
+    linear = [not d for d in _depends(rows, x, order=2)]
+    gradients = _linear_jacobian(_stack([r.expression for r in rows], x), x, linear)
+    offsets = _offsets(rows, x)
+    for row, is_linear, gradient, offset in zip(rows, linear, gradients, offsets, strict=True):
+        touched = np.flatnonzero(gradient) if is_linear else np.zeros(0, dtype=int)
+        bare = len(touched) == 1 and abs(gradient[touched[0]]) == 1.0 and offset == 0.0
+        if not bare or row.info.equality:
+            kept.append(row)
+            continue
+        i = int(touched[0])
+        a, b = (row.lower, row.upper) if gradient[i] > 0 else (-row.upper, -row.lower)
+        low[i], high[i] = max(low[i], a), min(high[i], b)
+        notes.append(f"row {row.info.name} is a bound on {names[i]} and was merged with it")
+        if low[i] > high[i]:
+            raise InfeasibleModelError(
+                f"Constraint {row.info} contradicts the other bounds of {names[i]!r}: together "
+                f"they ask for at least {low[i]:g} and at most {high[i]:g}.",
+                [str(row.info), f"bounds of {names[i]}"],
+            )
+    return kept
+
+
+def _split(rows: list[_Flat], x: Any) -> tuple[list[_Flat], list[_Flat]]:
+    """Sort rows into linear and nonlinear by their symbolic second derivative."""
+    curved = _depends(rows, x, order=2)
+    linear = [
+        replace(r, info=replace(r.info, kind=RowKind.LINEAR))
+        for r, c in zip(rows, curved, strict=True)
+        if not c
+    ]
+    return linear, [r for r, c in zip(rows, curved, strict=True) if c]
+
+
+def _depends(rows: list[_Flat], x: Any, order: int) -> list[bool]:
+    if not rows:
+        return []
+    stacked = _stack([r.expression for r in rows], x)
+    return list(ca.which_depends(stacked, x, order, True))
+
+
+def _offsets(rows: list[_Flat], x: Any) -> Floats:
+    """Row values at x = 0: the constant term of the linear ones."""
+    if not rows:
+        return np.zeros(0)
+    at_zero = ca.Function("f", [x], [_stack([r.expression for r in rows], x)])(0)
+    return np.asarray(at_zero, dtype=float).reshape(-1)
+
+
+def _linear_jacobian(expression: Any, x: Any, keep: list[bool] | None = None) -> Floats:
+    """Constant gradients of linear rows; rows not to keep come back as zeros."""
+    m, n = expression.numel(), x.numel()
+    if m == 0:
+        return np.zeros((0, n))
+    jacobian = ca.Function("j", [x], [ca.jacobian(expression, x)])(0).full()
+    if keep is not None:
+        jacobian = np.where(np.asarray(keep)[:, None], jacobian, 0.0)
+    return np.asarray(jacobian, dtype=float)
+
+
+def _stack(expressions: list[Any], like: Any) -> Any:
+    return ca.vertcat(*expressions) if expressions else type(like)(0, 1)
+
+
+def _function(name: str, inputs: list[Any], outputs: list[Any]) -> FastFunction:
+    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]))

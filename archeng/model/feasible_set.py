@@ -1,0 +1,154 @@
+r"""`FeasibleSet`: the compiled, immutable form of a model.
+
+All constraints are **rows** :math:`l_j \le r_j(x) \le u_j` of the free variables x, in this
+order: bounds (the row is the variable itself), linear rows, nonlinear rows. Equalities are
+rows whose limits are the tolerance apart on either side.
+
+Notation: n free variables, m rows in all, m_b bound rows, m_l linear, m_n nonlinear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from archeng.model.functions import FastFunction
+from archeng.model.variable import Floats, Variable
+
+
+class RowKind(StrEnum):
+    """What a row is, detected symbolically."""
+
+    BOUND = "bound"
+    LINEAR = "linear"
+    NONLINEAR = "nonlinear"
+
+
+@dataclass(frozen=True)
+class RowInfo:
+    """Name, source line and kind of a row, for tables and messages."""
+
+    name: str
+    kind: RowKind
+    equality: bool
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.source})" if self.source else self.name
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleSet:
+    """Rows with their limits and exact derivatives. Made by :func:`archeng.model.compile_model`.
+
+    Attributes
+    ----------
+    name : str
+    variables : tuple of Variable
+        As declared, fixed ones included.
+    free : ndarray of int, shape (n,)
+        Positions of the free variables in the full vector.
+    template : ndarray, shape (n_full,)
+        Full vector with the fixed values in place.
+    free_names : tuple of str
+    rows : tuple of RowInfo, length m
+    lower, upper : ndarray, shape (m,)
+        Limits of the rows, equalities already widened by their tolerance.
+    equality : ndarray of bool, shape (m,)
+    bounded : ndarray of int, shape (m_b,)
+        Variable of each bound row.
+    constant_jacobian : ndarray, shape (m_b + m_l, n)
+        Gradients of the bound and linear rows.
+    n_linear, n_nonlinear : int
+    start, scale : ndarray, shape (n,)
+        Declared start (NaN if none) and initial standard deviation of each free variable
+        (NaN if it cannot be told).
+    notes : tuple of str
+        What compiling changed: dropped rows, merged bounds, eliminated variables.
+    """
+
+    name: str
+    variables: tuple[Variable, ...]
+    free: np.ndarray[tuple[int], np.dtype[np.intp]]
+    template: Floats
+    free_names: tuple[str, ...]
+    rows: tuple[RowInfo, ...]
+    lower: Floats
+    upper: Floats
+    equality: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    bounded: np.ndarray[tuple[int], np.dtype[np.intp]]
+    constant_jacobian: Floats
+    n_linear: int
+    n_nonlinear: int
+    start: Floats
+    scale: Floats
+    notes: tuple[str, ...]
+    general_rows: FastFunction
+    nonlinear_rows_and_jacobian: FastFunction
+    nonlinear_hessian: FastFunction
+
+    @property
+    def n(self) -> int:
+        """Number of free variables."""
+        return len(self.free)
+
+    @property
+    def m(self) -> int:
+        """Number of rows, bounds included."""
+        return len(self.rows)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether every row is linear."""
+        return self.n_nonlinear == 0
+
+    def expand(self, x: Floats) -> Floats:
+        """Full vector (n_full,) of a free vector (n,)."""
+        full = self.template.copy()
+        full[self.free] = x
+        return full
+
+    def reduce(self, full: Floats) -> Floats:
+        """Free vector (n,) of a full vector (n_full,)."""
+        return np.array(full[self.free], dtype=float)
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Lower and upper bound of each free variable, infinite where there is none."""
+        low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        low[self.bounded] = self.lower[: len(self.bounded)]
+        high[self.bounded] = self.upper[: len(self.bounded)]
+        return low, high
+
+    def values(self, x: Floats) -> Floats:
+        """Values (m,) of all rows at x; NaN where a row is undefined."""
+        (general,) = self.general_rows(x)
+        return np.concatenate((x[self.bounded], general))
+
+    def values_and_jacobian(self, x: Floats) -> tuple[Floats, Floats]:
+        """Values (m,) and gradients (m, n) of all rows at x."""
+        values = self.values(x)
+        if self.n_nonlinear == 0:
+            return values, self.constant_jacobian
+        _, jacobian = self.nonlinear_rows_and_jacobian(x)
+        return values, np.concatenate((self.constant_jacobian, jacobian))
+
+    def hessian(self, x: Floats, weights: Floats) -> Floats:
+        r"""Hessian (n, n) of :math:`\sum_j w_j r_j(x)`; ``weights`` is (m,) over all rows."""
+        (hessian,) = self.nonlinear_hessian(x, weights[self.m - self.n_nonlinear :])
+        return hessian
+
+    def violations(self, x: Floats) -> Floats:
+        """Violation (m,) of each row at x: 0 if satisfied, infinite where undefined."""
+        return self.violations_of(self.values(x))
+
+    def violations_of(self, values: Floats) -> Floats:
+        """Violation (m,) of given row values (m,)."""
+        excess = np.maximum(self.lower - values, values - self.upper)
+        return np.where(np.isnan(excess), np.inf, np.maximum(excess, 0.0))
+
+    def is_feasible(self, x: Floats) -> bool:
+        """Whether every row holds at x exactly, in floating point, without any tolerance."""
+        values = self.values(x)
+        return bool(np.all((values >= self.lower) & (values <= self.upper)))

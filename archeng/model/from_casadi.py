@@ -1,0 +1,255 @@
+"""Importers: an existing `casadi.Opti`, or the dictionary that `casadi.nlpsol` takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.errors import ModelError
+from archeng.model.model import Model
+from archeng.model.variable import Floats, make_variable
+
+
+def from_nlp(
+    nlp: Mapping[str, Any],
+    *,
+    lbx: ArrayLike = -np.inf,
+    ubx: ArrayLike = np.inf,
+    lbg: ArrayLike = -np.inf,
+    ubg: ArrayLike = np.inf,
+    p: ArrayLike | None = None,
+    x0: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
+    tolerance: float | None = None,
+    objective: bool = False,
+    name: str = "nlp",
+) -> Model:
+    """Import the dictionary ``{"x": ..., "g": ..., "p": ..., "f": ...}`` of `casadi.nlpsol`.
+
+    Parameters
+    ----------
+    nlp : mapping
+        ``x`` is needed; ``g`` the rows; ``p`` parameters; ``f`` is ignored unless
+        ``objective=True``. SX or MX.
+    lbx, ubx, lbg, ubg, p, x0 : array_like
+        As in the call of an ``nlpsol`` solver. Scalars are repeated.
+    scale : array_like, optional
+        Initial standard deviation of each variable; needed where bounds are missing.
+    names, row_names : sequence of str, optional
+        One per entry of ``x`` and of ``g``; by default the symbols' own names and ``g[0]``, ...
+    tolerance : float, optional
+        Half-width of the equality rows (``lbg == ubg``).
+    objective : bool
+        Keep ``f``, so that ``archeng.solve(model)`` needs no simulator.
+
+    Returns
+    -------
+    Model
+    """
+    if "x" not in nlp:
+        raise ModelError(f"The nlp dictionary has no 'x'; its keys are {sorted(nlp)}.")
+    unknown = sorted(set(nlp) - {"x", "g", "p", "f"})
+    if unknown:
+        raise ModelError(f"The nlp dictionary has unknown keys {unknown}; known: x, g, p, f.")
+    x = ca.vec(nlp["x"])
+    n = x.numel()
+    labels = list(names) if names is not None else _symbol_names(x)
+    if len(labels) != n:
+        raise ModelError(f"names has {len(labels)} entries but x has {n}.")
+    kind = "SX" if isinstance(x, ca.SX) else "MX"
+    model = Model(name, symbols=kind)
+    low, high = _vector("lbx", lbx, n), _vector("ubx", ubx, n)
+    first = None if x0 is None else _vector("x0", x0, n)
+    width = None if scale is None else _vector("scale", scale, n)
+    fresh = [
+        model.variable(
+            label,
+            lower=low[i],
+            upper=high[i],
+            start=None if first is None else first[i],
+            scale=None if width is None else width[i],
+        )
+        for i, label in enumerate(labels)
+    ]
+    value = _parameter(nlp, p)
+    g, f = _rebuild(x, nlp, ca.vertcat(*fresh), value)
+    _add_rows(model, g, lbg, ubg, row_names, tolerance)
+    if objective:
+        if f is None:
+            raise ModelError("objective=True but the nlp dictionary has no 'f'.")
+        model.set_objective(f)
+    return model
+
+
+def from_opti(
+    opti: Any,
+    *,
+    names: Sequence[str] | None = None,
+    scale: ArrayLike | None = None,
+    tolerance: float | None = None,
+    objective: bool = False,
+    name: str = "opti",
+) -> Model:
+    """Import a `casadi.Opti`: variables, parameter values, constraints, initial guesses.
+
+    Parameters
+    ----------
+    opti : casadi.Opti
+        Not changed. Its solver and, unless ``objective=True``, its objective are ignored.
+    names : sequence of str, optional
+        One per ``opti.variable()`` call, in order (Opti has no names of its own).
+    scale : array_like, optional
+        Initial standard deviation per scalar variable; needed where bounds are missing.
+    tolerance : float, optional
+        Half-width of equality constraints.
+    objective : bool
+        Keep the objective, so that ``archeng.solve(model)`` needs no simulator.
+
+    Returns
+    -------
+    Model
+    """
+    symbols = opti.advanced.symvar(opti.x)
+    labels = list(names) if names is not None else [_opti_name(s.name()) for s in symbols]
+    if len(labels) != len(symbols):
+        raise ModelError(f"names has {len(labels)} entries but the Opti has {len(symbols)}.")
+    try:
+        value = np.asarray(opti.value(opti.p, opti.initial()), dtype=float).reshape(-1)
+        lbg, ubg = (
+            np.asarray(opti.value(b, opti.initial()), dtype=float).reshape(-1)
+            for b in (opti.lbg, opti.ubg)
+        )
+    except RuntimeError as error:
+        raise ModelError(
+            f"The Opti cannot be read: {_last_lines(error)} Give every parameter a value with "
+            "opti.set_value()."
+        ) from error
+    start = np.asarray(opti.debug.value(opti.x, opti.initial()), dtype=float).reshape(-1)
+    model = Model(name, symbols="MX")
+    width = None if scale is None else _vector("scale", scale, opti.x.numel())
+    fresh, k = [], 0
+    for label, symbol in zip(labels, symbols, strict=True):
+        size, shape = symbol.numel(), _shape(symbol)
+        part = slice(k, k + size)
+        k += size
+        record = make_variable(
+            label,
+            lower=None,
+            upper=None,
+            start=start[part].reshape(shape, order="F"),
+            scale=None if width is None else width[part].reshape(shape, order="F"),
+            unit="",
+            shape=shape,
+        )
+        new = ca.MX.sym(label, *symbol.shape)
+        model.add_symbol(new, record)
+        fresh.append(ca.vec(new))
+    nlp = {"x": opti.x, "p": opti.p, "g": opti.g, "f": opti.f}
+    g, f = _rebuild(opti.x, nlp, ca.vertcat(*fresh), value)
+    sources = [_opti_source(opti, i) for i in range(g.numel())]
+    _add_rows(model, g, lbg, ubg, None, tolerance, sources)
+    if objective and f is not None:
+        model.set_objective(f)
+    return model
+
+
+def _add_rows(
+    model: Model,
+    g: Any,
+    lbg: ArrayLike,
+    ubg: ArrayLike,
+    row_names: Sequence[str] | None,
+    tolerance: float | None,
+    sources: Sequence[str] | None = None,
+) -> None:
+    m = 0 if g is None else g.numel()
+    if m == 0:
+        return
+    low, high = _vector("lbg", lbg, m), _vector("ubg", ubg, m)
+    labels = list(row_names) if row_names is not None else [f"g[{i}]" for i in range(m)]
+    if len(labels) != m:
+        raise ModelError(f"row_names has {len(labels)} entries but g has {m}.")
+    for i, element in enumerate(ca.vertsplit(g)):
+        model.subject_to(
+            element,
+            name=labels[i],
+            lower=low[i],
+            upper=high[i],
+            tolerance=tolerance if low[i] == high[i] else None,
+            source=None if sources is None else sources[i],
+        )
+
+
+def _rebuild(x: Any, nlp: Mapping[str, Any], fresh: Any, value: Floats) -> tuple[Any, Any]:
+    """Rows and objective as expressions of fresh symbols, parameters replaced by numbers."""
+    p = nlp.get("p")
+    p = type(x)(0, 1) if p is None else ca.vec(p)
+    g = nlp.get("g")
+    g = type(x)(0, 1) if g is None else ca.densify(ca.vec(g))
+    f = nlp.get("f")
+    outputs = [g] if f is None else [g, f]
+    try:
+        function = ca.Function("nlp", [x, p], outputs)
+    except RuntimeError as error:
+        raise ModelError(
+            f"The constraints contain symbols that are neither in x nor in p: {_last_lines(error)}"
+        ) from error
+    new = function.call([fresh, value], True, False)
+    return new[0], (new[1] if f is not None else None)
+
+
+def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
+    size = 0 if nlp.get("p") is None else ca.vec(nlp["p"]).numel()
+    if size and p is None:
+        raise ModelError(f"The nlp has {size} parameters; give their values as p=.")
+    value = _vector("p", 0.0 if p is None else p, size)
+    if not np.all(np.isfinite(value)):
+        raise ModelError(f"p must be finite, got {value}.")
+    return value
+
+
+def _vector(what: str, value: ArrayLike, size: int) -> Floats:
+    try:
+        raw = value.full() if isinstance(value, ca.DM) else value
+        array = np.asarray(raw, dtype=float)
+        array = array.reshape(-1, order="F") if array.ndim else array
+        return np.array(np.broadcast_to(array[0] if array.shape == (1,) else array, (size,)))
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what} must be a number or have {size} entries, got {value!r}.") from error
+
+
+def _symbol_names(x: Any) -> list[str]:
+    """Names of the entries of a symbolic vector; ``x[0]`` style when one symbol has several."""
+    names: list[str] = []
+    for symbol in ca.symvar(x):
+        size = symbol.numel()
+        names += [symbol.name()] if size == 1 else [f"{symbol.name()}[{i}]" for i in range(size)]
+    return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
+
+
+def _opti_name(name: str) -> str:
+    return re.sub(r"^opti\d+_", "", name)
+
+
+def _opti_source(opti: Any, row: int) -> str:
+    match = re.search(r"called from (.*):(\d+)", opti.debug.g_describe(row))
+    return f"{Path(match[1]).name}:{match[2]}" if match else "Opti"
+
+
+def _shape(symbol: Any) -> tuple[int, ...]:
+    rows, columns = symbol.shape
+    if (rows, columns) == (1, 1):
+        return ()
+    return (rows,) if columns == 1 else (rows, columns)
+
+
+def _last_lines(error: Exception) -> str:
+    return " ".join(str(error).strip().splitlines()[-2:])

@@ -1,0 +1,61 @@
+"""CasADi functions that are called thousands of times, without the cost of conversions.
+
+CasADi's ordinary call converts every argument to its own matrix type (tens of
+microseconds). Its buffer interface reads and writes NumPy memory directly (a few).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class FastFunction:
+    """A CasADi function with dense inputs and outputs, called on NumPy arrays.
+
+    Matrices are stored column by column, as CasADi does. Results are fresh arrays.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._connect()
+
+    def _connect(self) -> None:
+        f = self._function
+        self._buffer, self._evaluate = f.buffer()
+        self._inputs = [np.zeros(f.size_in(i), order="F") for i in range(f.n_in())]
+        self._outputs = [np.zeros(f.size_out(i), order="F") for i in range(f.n_out())]
+        self._in = [a.reshape(-1, order="F") for a in self._inputs]
+        self._out = [a.reshape(-1, order="F") for a in self._outputs]
+        self._vector = [s[1] == 1 for s in (f.size_out(i) for i in range(f.n_out()))]
+        for i, a in enumerate(self._in):
+            self._buffer.set_arg(i, memoryview(a))
+        for i, a in enumerate(self._out):
+            self._buffer.set_res(i, memoryview(a))
+
+    def __call__(self, *arguments: Floats) -> list[Floats]:
+        """Evaluate; column vectors come back one-dimensional, matrices two-dimensional."""
+        for target, value in zip(self._in, arguments, strict=True):
+            target[:] = value if value.ndim == 1 else value.reshape(-1, order="F")
+        self._evaluate()
+        return [
+            flat.copy() if vector else full.copy(order="F")
+            for flat, full, vector in zip(self._out, self._outputs, self._vector, strict=True)
+        ]
+
+    def __getstate__(self) -> Any:
+        return self._function
+
+    def __setstate__(self, function: Any) -> None:
+        self._function = function
+        self._connect()
+
+
+def dense(expression: Any) -> Any:
+    """Return the expression with all its structural zeros filled in."""
+    return ca.densify(expression)

@@ -1,0 +1,335 @@
+"""`Model`: what the engineer declares. It compiles to one immutable `FeasibleSet`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.errors import ModelError
+from archeng.model.relation import Row, is_symbolic, rows_of_expression, rows_of_relation
+from archeng.model.tables import ViolationTable, model_table, violation_table
+from archeng.model.variable import Floats, Variable, make_variable
+
+DEFAULT_TOLERANCE = 1e-6
+"""Default half-width of an equality constraint, in the units of its expression."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One call of ``subject_to``: a name, its source line, and one row per element.
+
+    ``tolerance`` is the half-width used for the rows whose two limits are equal.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+    tolerance: float
+    source: str
+
+    def row_names(self) -> list[str]:
+        """Name of each row: the constraint's own, with an index if there are several."""
+        if len(self.rows) == 1:
+            return [self.name]
+        return [f"{self.name}[{i}]" for i in range(len(self.rows))]
+
+    def limits(self) -> tuple[Floats, Floats]:
+        """Lower and upper limit of each row, equalities widened by the tolerance."""
+        lower = np.array([r.lower for r in self.rows], dtype=float)
+        upper = np.array([r.upper for r in self.rows], dtype=float)
+        equal = lower == upper
+        return np.where(equal, lower - self.tolerance, lower), np.where(
+            equal, upper + self.tolerance, upper
+        )
+
+    def equalities(self) -> list[bool]:
+        """Which rows are equalities."""
+        return [r.lower == r.upper for r in self.rows]
+
+
+class Model:
+    """Design variables and explicit constraints, written as CasADi expressions.
+
+    Parameters
+    ----------
+    name : str
+        Shown in tables and reports.
+    symbols : {"SX", "MX"}
+        Which kind of CasADi symbol :meth:`variable` returns. SX is faster; MX is for
+        expressions that need CasADi `Function` calls, interpolants and the like.
+
+    Examples
+    --------
+    >>> model = Model("can")
+    >>> r = model.variable("radius", lower=1, upper=10, unit="cm")
+    >>> h = model.variable("height", lower=1, upper=30, unit="cm")
+    >>> model.subject_to(3.14159 * r**2 * h >= 330, name="volume")
+    >>> model.n_variables
+    2
+    """
+
+    def __init__(self, name: str = "model", *, symbols: str = "SX") -> None:
+        if symbols not in ("SX", "MX"):
+            raise ModelError(f'symbols must be "SX" or "MX", got {symbols!r}.')
+        self.name = str(name)
+        self._type = ca.SX if symbols == "SX" else ca.MX
+        self._variables: list[Variable] = []
+        self._symbols: list[Any] = []
+        self._constraints: list[Constraint] = []
+        self._objective: Any = None
+
+    # -- declaring ------------------------------------------------------------------------
+
+    def variable(
+        self,
+        name: str,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        unit: str = "",
+        shape: int | tuple[int, ...] = (),
+    ) -> Any:
+        """Declare a design variable and return its CasADi symbol.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the model; the key of ``design[name]`` in the simulator.
+        lower, upper : float or array, optional
+            Bounds. ``lower == upper`` fixes the variable.
+        start : float or array, optional
+            A first guess. It need not be feasible.
+        scale : float or array, optional
+            Typical step, the initial standard deviation. By default a fifth of the width
+            between the bounds; needed (with ``start``) for a variable without both bounds.
+        unit : str
+            Only shown, never converted.
+        shape : int or tuple
+            ``()`` scalar, ``n`` vector, ``(rows, columns)`` matrix.
+
+        Returns
+        -------
+        casadi.SX or casadi.MX
+        """
+        record = make_variable(
+            name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=shape
+        )
+        rows, columns = {0: (1, 1), 1: (*record.shape, 1)}.get(len(record.shape), record.shape)
+        symbol = self._type.sym(name, rows, columns)
+        self.add_symbol(symbol, record)
+        return symbol
+
+    def add_symbol(self, symbol: Any, record: Variable) -> None:
+        """Declare an existing CasADi symbol as a variable (used by the importers)."""
+        if any(v.name == record.name for v in self._variables):
+            raise ModelError(
+                f"A variable named {record.name!r} exists already; names must be unique."
+            )
+        self._variables.append(record)
+        self._symbols.append(symbol)
+
+    def subject_to(
+        self,
+        relation: Any,
+        *,
+        name: str | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        tolerance: float | None = None,
+        source: str | None = None,
+    ) -> None:
+        """Declare an explicit constraint.
+
+        Parameters
+        ----------
+        relation : CasADi relation or expression
+            ``a <= b``, ``a >= b``, ``a == b``; or a plain expression together with
+            ``lower=`` and/or ``upper=``. Vectors are read element by element.
+        name : str, optional
+            Shown wherever the constraint is spoken of; by default ``c1``, ``c2``, ...
+        lower, upper : float or array, optional
+            Limits of a plain expression. ``lower == upper`` is an equality.
+        tolerance : float, optional
+            Equalities only: ``|a - b| <= tolerance`` counts as satisfied. Default
+            1e-6, in the units of the expression.
+        source : str, optional
+            Where it was written, for messages; by default the caller's ``file.py:line``.
+        """
+        label = name or f"c{len(self._constraints) + 1}"
+        source = source or _caller()
+        where = f"Constraint {label!r} ({source})"
+        if lower is None and upper is None:
+            rows = rows_of_relation(relation, where)
+        else:
+            rows = rows_of_expression(relation, lower, upper, where)
+        equal = any(r.lower == r.upper for r in rows)
+        if tolerance is not None and not equal:
+            raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")
+        width = DEFAULT_TOLERANCE if tolerance is None else float(tolerance)
+        if not (np.isfinite(width) and width > 0):
+            raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
+        self._check_name(label, where)
+        self._check_rows(rows, where)
+        self._constraints.append(Constraint(label, tuple(rows), width, source))
+
+    def set_objective(self, expression: Any) -> None:
+        """Give the model a formula to minimise, so that ``solve`` needs no simulator."""
+        if not is_symbolic(expression) or expression.numel() != 1:
+            raise ModelError(f"The objective must be a scalar expression, got {expression!r}.")
+        self._objective = expression
+
+    # -- looking --------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The declared variables."""
+        return tuple(self._variables)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The declared constraints."""
+        return tuple(self._constraints)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of scalar variables, fixed ones included."""
+        return sum(v.size for v in self._variables)
+
+    @property
+    def symbols(self) -> Any:
+        """All variables as one CasADi column vector, in declaration order."""
+        return ca.vertcat(*(ca.vec(s) for s in self._symbols))
+
+    @property
+    def has_objective(self) -> bool:
+        """Whether :meth:`set_objective` was called."""
+        return self._objective is not None
+
+    def objective_function(self) -> Callable[[ArrayLike], float]:
+        """The objective as a function of a flat vector (or of a design)."""
+        if self._objective is None:
+            raise ModelError(f"Model {self.name!r} has no objective.")
+        function = ca.Function("objective", [self.symbols], [self._objective])
+        return lambda design: float(function(np.asarray(design, dtype=float)))
+
+    def flat(self, design: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
+        """Flat vector of a design given as mapping by name, or as a vector already."""
+        if isinstance(design, Mapping):
+            known = {v.name for v in self._variables}
+            if set(design) != known:
+                missing, extra = sorted(known - set(design)), sorted(set(design) - known)
+                raise ModelError(
+                    f"Design of model {self.name!r}: missing {missing}, unknown {extra}."
+                )
+            parts = []
+            for v in self._variables:
+                value = np.asarray(design[v.name], dtype=float)
+                if value.shape != v.shape:
+                    raise ModelError(
+                        f"Variable {v.name!r}: expected shape {v.shape}, got {value.shape}."
+                    )
+                parts.append(value.reshape(-1, order="F"))
+            return np.concatenate(parts) if parts else np.zeros(0)
+        x = np.asarray(design, dtype=float)
+        if x.shape != (self.n_variables,):
+            raise ModelError(
+                f"Model {self.name!r} has {self.n_variables} variables; got a vector of "
+                f"shape {x.shape}. Order: {', '.join(self.element_names())}."
+            )
+        return x
+
+    def element_names(self) -> list[str]:
+        """Names of the scalar variables in flat order."""
+        return [name for v in self._variables for name in v.element_names()]
+
+    def violations(self, design: Mapping[str, ArrayLike] | ArrayLike) -> ViolationTable:
+        """Every bound and constraint at a design: value, limits, violation. Prints as a table."""
+        x = self.flat(design)
+        expressions = [r.expression for c in self._constraints for r in c.rows]
+        function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
+        values = np.asarray(function(x), dtype=float).reshape(-1)
+        return violation_table(self.element_names(), self._variables, self._constraints, x, values)
+
+    def __str__(self) -> str:
+        return model_table(self.name, self._variables, self._constraints)
+
+    def __repr__(self) -> str:
+        rows = sum(len(c.rows) for c in self._constraints)
+        return f"<archeng.Model {self.name!r}: {self.n_variables} variables, {rows} rows>"
+
+    # -- checking -------------------------------------------------------------------------
+
+    def _check_name(self, label: str, where: str) -> None:
+        if any(c.name == label for c in self._constraints):
+            raise ModelError(f"{where}: a constraint of that name exists already.")
+
+    def _check_rows(self, rows: list[Row], where: str) -> None:
+        """Limits make sense, symbols are the model's own, coefficients are finite."""
+        for row in rows:
+            _check_limits(row, where)
+            if not isinstance(row.expression, self._type):
+                raise ModelError(
+                    f"{where}: the model uses {self._type.__name__} symbols but the expression "
+                    f"is {type(row.expression).__name__}. Use the symbols of model.variable()."
+                )
+        if not rows:
+            return
+        expression = ca.vertcat(*(row.expression for row in rows))
+        own = {hash(s) for s in ca.symvar(self.symbols)}
+        foreign = sorted({str(s) for s in ca.symvar(expression) if hash(s) not in own})
+        if foreign:
+            raise ModelError(
+                f"{where}: unknown variable {', '.join(foreign)}; the model has "
+                f"{', '.join(v.name for v in self._variables) or 'none'}. Declare it with "
+                "model.variable() or replace it by a number."
+            )
+        bad = [c for c in _constants(expression, self.symbols) if not np.isfinite(c)]
+        if bad:
+            raise ModelError(f"{where}: a coefficient is {bad[0]}; all must be finite numbers.")
+
+
+def _check_limits(row: Row, where: str) -> None:
+    if np.isnan(row.lower) or np.isnan(row.upper):
+        raise ModelError(f"{where}: a limit is NaN.")
+    if row.lower == np.inf or row.upper == -np.inf:
+        raise ModelError(
+            f"{where}: limits must satisfy lower < +inf and upper > -inf, got "
+            f"[{row.lower}, {row.upper}]; no design can satisfy this."
+        )
+    if row.lower > row.upper:
+        raise ModelError(f"{where}: lower limit {row.lower:g} is above upper limit {row.upper:g}.")
+
+
+def _constants(expression: Any, symbols: Any) -> list[float]:
+    """All numbers that appear in an expression."""
+    function = ca.Function("f", [symbols], [expression], {"allow_free": True})
+    is_sx = isinstance(expression, ca.SX)
+    found: list[float] = []
+    for k in range(function.n_instructions()):
+        if function.instruction_id(k) == ca.OP_CONST:
+            if is_sx:
+                found.append(float(function.instruction_constant(k)))
+            else:
+                value = function.instruction_MX(k).to_DM()
+                found.extend(np.asarray(value, dtype=float).reshape(-1))
+    return found
+
+
+def _caller() -> str:
+    """Return ``file.py:12`` of the first frame outside the package."""
+    package = str(Path(__file__).resolve().parent.parent)
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(package):
+            return f"{Path(filename).name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "unknown"

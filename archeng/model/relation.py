@@ -1,0 +1,151 @@
+"""Reading a CasADi relation (``a <= b``, ``a == b``) into two-sided rows.
+
+A relation in CasADi is an ordinary expression whose last operation is a comparison. Rows
+keep the engineer's side as the value and the number as the limit: ``stress <= 250`` becomes
+the row ``stress`` with upper limit 250, so that tables speak the engineer's language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import ModelError
+
+_LESS = (ca.OP_LE, ca.OP_LT)
+
+
+@dataclass(frozen=True)
+class Row:
+    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal."""
+
+    expression: Any
+    lower: float
+    upper: float
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether ``value`` is a CasADi expression (SX or MX)."""
+    return isinstance(value, ca.SX | ca.MX)
+
+
+def rows_of_relation(relation: Any, label: str) -> list[Row]:
+    """Split a relation, element by element, into rows.
+
+    Raises
+    ------
+    ModelError
+        If it is not a relation: a plain expression, a Python bool, ``!=``, ``and``, ...
+    """
+    if not is_symbolic(relation):
+        raise ModelError(
+            f"{label}: expected a CasADi relation such as `x <= 3`, got {relation!r}. "
+            "If both sides are numbers the comparison was done by Python; at least one side "
+            "must contain a variable of the model."
+        )
+    if isinstance(relation, ca.SX):
+        dense = ca.densify(relation)
+        return [row for element in dense.nonzeros() for row in _scalar(element, label)]
+    return _matrix(relation, label)
+
+
+def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> list[Row]:
+    """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
+    if not is_symbolic(expression):
+        raise ModelError(f"{label}: expected a CasADi expression, got {expression!r}.")
+    if _is_relation(expression):
+        raise ModelError(
+            f"{label}: a relation ({expression}) cannot also take lower= or upper=; "
+            "pass the plain expression."
+        )
+    elements = elements_of(expression)
+    low = _limits(lower, -np.inf, len(elements), expression.shape, "lower", label)
+    high = _limits(upper, np.inf, len(elements), expression.shape, "upper", label)
+    return [Row(e, float(a), float(b)) for e, a, b in zip(elements, low, high, strict=True)]
+
+
+def elements_of(expression: Any) -> list[Any]:
+    """Scalar expressions of a matrix expression in flat (column-major) order."""
+    dense = ca.densify(expression)
+    if isinstance(dense, ca.SX):
+        return list(dense.nonzeros())
+    return list(ca.vertsplit(ca.vec(dense))) if dense.numel() != 1 else [dense]
+
+
+def _limits(
+    value: Any, default: float, size: int, shape: tuple[int, int], what: str, label: str
+) -> Any:
+    try:
+        array = np.asarray(default if value is None else value, dtype=float)
+        if array.ndim == 2:
+            array = np.broadcast_to(array, shape).reshape(-1, order="F")
+        return np.broadcast_to(array, (size,))
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{label}: {what}={value!r} must be a number or have one entry for each of the "
+            f"{size} elements of the expression."
+        ) from error
+
+
+def _is_relation(expression: Any) -> bool:
+    probe = expression.nonzeros()[0] if isinstance(expression, ca.SX) else expression
+    return any(probe.is_op(op) for op in (*_LESS, ca.OP_EQ, ca.OP_NE))
+
+
+def _scalar(element: Any, label: str) -> list[Row]:
+    """Row of one scalar SX relation; none if CasADi already simplified it to `true`."""
+    if element.is_constant():
+        if float(element) == 1.0:
+            return []
+        raise ModelError(
+            f"{label}: the relation is constant ({element}), no variable is left in it. "
+            "Check the expression: as written it can never hold."
+        )
+    if any(element.is_op(op) for op in _LESS):
+        return [_less(element.dep(0), element.dep(1))]
+    if element.is_op(ca.OP_EQ):
+        return [_equal(element.dep(0), element.dep(1))]
+    raise ModelError(_not_a_relation(element, label))
+
+
+def _matrix(relation: Any, label: str) -> list[Row]:
+    """Rows of an MX relation, which holds whole matrices on each side."""
+    if relation.is_op(ca.OP_VERTCAT):
+        parts = [relation.dep(i) for i in range(relation.n_dep())]
+        return [row for part in parts for row in _matrix(part, label)]
+    if not any(relation.is_op(op) for op in (*_LESS, ca.OP_EQ)):
+        raise ModelError(_not_a_relation(relation, label))
+    make = _equal if relation.is_op(ca.OP_EQ) else _less
+    left, right = relation.dep(0), relation.dep(1)
+    if left.numel() == 1:
+        left = ca.repmat(left, *right.shape)
+    if right.numel() == 1:
+        right = ca.repmat(right, *left.shape)
+    return [make(a, b) for a, b in zip(elements_of(left), elements_of(right), strict=True)]
+
+
+def _less(left: Any, right: Any) -> Row:
+    if right.is_constant():
+        return Row(left, -np.inf, float(right))
+    if left.is_constant():
+        return Row(right, float(left), np.inf)
+    return Row(left - right, -np.inf, 0.0)
+
+
+def _equal(left: Any, right: Any) -> Row:
+    if right.is_constant():
+        return Row(left, float(right), float(right))
+    if left.is_constant():
+        return Row(right, float(left), float(left))
+    return Row(left - right, 0.0, 0.0)
+
+
+def _not_a_relation(expression: Any, label: str) -> str:
+    return (
+        f"{label}: {expression} is not a relation that archeng can use. Write "
+        "`expression <= limit`, `>=` or `==`, or pass a plain expression with lower= and "
+        "upper=. (A Python chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+    )

@@ -1,0 +1,140 @@
+"""Readable tables of a model and of its violations. Text only, no third-party package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from archeng.model.variable import Floats, Variable
+
+if TYPE_CHECKING:
+    from archeng.model.model import Constraint
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns: the first to the left, the others to the right."""
+    widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        first = cells[0].ljust(widths[0])
+        return "  ".join([first, *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))])
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([line(header), rule, *(line(r) for r in rows)])
+
+
+def number(value: float) -> str:
+    """Show a number in six digits, infinities and unset values as a dash."""
+    return "-" if not np.isfinite(value) else f"{value:.6g}"
+
+
+def model_table(
+    name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]
+) -> str:
+    """Return the text of ``print(model)``."""
+    first = [
+        (label, number(low), number(high), number(start), v.unit or "-")
+        for v in variables
+        for label, low, high, start in zip(
+            v.element_names(), v.lower, v.upper, v.start, strict=True
+        )
+    ]
+    text = f"model {name}: {len(first)} variables, {sum(len(c.rows) for c in constraints)} rows\n\n"
+    text += text_table(("variable", "lower", "upper", "start", "unit"), first)
+    second = []
+    for c in constraints:
+        for label, row in zip(c.row_names(), c.rows, strict=True):
+            equal = row.lower == row.upper
+            limit = f"{number(row.lower)} +- {c.tolerance:g}" if equal else number(row.lower)
+            kind = "equality" if equal else "inequality"
+            second.append((label, limit, number(row.upper), kind, c.source))
+    if second:
+        text += "\n\n" + text_table(("constraint", "lower", "upper", "kind", "source"), second)
+    return text
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One bound or row at a design; ``violation`` is 0 if satisfied, inf if undefined."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    violation: float
+    source: str
+
+
+@dataclass(frozen=True)
+class ViolationTable:
+    """All bounds and rows at one design. Iterable, indexable, and prints as a table."""
+
+    entries: tuple[Violation, ...]
+
+    @property
+    def maximum(self) -> float:
+        """Largest violation, 0 for a feasible design."""
+        return max((e.violation for e in self.entries), default=0.0)
+
+    def violated(self) -> list[Violation]:
+        """Only the violated entries, worst first."""
+        return sorted((e for e in self.entries if e.violation > 0), key=lambda e: -e.violation)
+
+    def __iter__(self) -> Iterator[Violation]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, name: str) -> Violation:
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        rows = [
+            (
+                e.name,
+                "undefined" if np.isnan(e.value) else f"{e.value:.6g}",
+                number(e.lower),
+                number(e.upper),
+                f"{e.violation:.3g}" if e.violation > 0 else "ok",
+            )
+            for e in self.entries
+        ]
+        return text_table(("constraint", "value", "lower", "upper", "violation"), rows)
+
+
+def violation_of(value: float, lower: float, upper: float) -> float:
+    """``max(0, lower - value, value - upper)``; infinite where the value is undefined."""
+    if np.isnan(value):
+        return float("inf")
+    return max(0.0, lower - value, value - upper)
+
+
+def violation_table(
+    names: Sequence[str],
+    variables: Sequence[Variable],
+    constraints: Sequence[Constraint],
+    x: Floats,
+    values: Floats,
+) -> ViolationTable:
+    """Bounds first, then the rows in declaration order."""
+    entries = []
+    lower = np.concatenate([v.lower for v in variables]) if variables else np.zeros(0)
+    upper = np.concatenate([v.upper for v in variables]) if variables else np.zeros(0)
+    for label, value, a, b in zip(names, x, lower, upper, strict=True):
+        if np.isfinite(a) or np.isfinite(b):
+            bound = violation_of(value, a, b)
+            entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
+    k = 0
+    for c in constraints:
+        for label, a, b in zip(c.row_names(), *c.limits(), strict=True):
+            value = float(values[k])
+            k += 1
+            entries.append(Violation(label, value, a, b, violation_of(value, a, b), c.source))
+    return ViolationTable(tuple(entries))

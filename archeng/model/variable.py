@@ -1,0 +1,112 @@
+"""One declared design variable: name, shape, bounds, start, scale, unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.errors import ModelError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A declared variable. Arrays are flat, column by column as CasADi stores matrices.
+
+    Attributes
+    ----------
+    name, unit : str
+    shape : tuple of int
+        ``()`` for a scalar.
+    lower, upper, start, scale : ndarray, shape (size,)
+        ``start`` and ``scale`` are NaN where they were not given.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    lower: Floats
+    upper: Floats
+    start: Floats
+    scale: Floats
+    unit: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of scalar entries."""
+        return int(np.prod(self.shape, dtype=int))
+
+    def element_names(self) -> Iterator[str]:
+        """Names of the entries in flat order: ``t``, or ``w[0]``, ``w[1]``, or ``W[0,1]``."""
+        if self.shape == ():
+            yield self.name
+            return
+        for flat in range(self.size):
+            index = np.unravel_index(flat, self.shape, order="F")
+            yield f"{self.name}[{','.join(str(int(i)) for i in index)}]"
+
+    def reshape(self, flat: Floats) -> float | Floats:
+        """Turn the flat values of this variable into a float or an array of its shape."""
+        if self.shape == ():
+            return float(flat[0])
+        return np.asarray(flat, dtype=float).reshape(self.shape, order="F")
+
+
+def make_variable(
+    name: str,
+    *,
+    lower: Any,
+    upper: Any,
+    start: Any,
+    scale: Any,
+    unit: str,
+    shape: int | tuple[int, ...],
+) -> Variable:
+    """Check what the engineer typed and build the record; every error names the variable."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"A variable needs a non-empty name; got {name!r}.")
+    dims = (shape,) if isinstance(shape, int) else tuple(shape)
+    if len(dims) > 2 or any(not isinstance(d, int) or d < 1 for d in dims):
+        raise ModelError(
+            f"Variable {name!r}: shape must be an int or a tuple of one or two positive ints, "
+            f"got {shape!r}."
+        )
+    low = _flat(name, "lower", -np.inf if lower is None else lower, dims)
+    high = _flat(name, "upper", np.inf if upper is None else upper, dims)
+    first = _flat(name, "start", np.nan if start is None else start, dims)
+    width = _flat(name, "scale", np.nan if scale is None else scale, dims)
+    variable = Variable(name, dims, low, high, first, width, str(unit or ""))
+    for label, a, b in zip(variable.element_names(), low, high, strict=True):
+        if np.isnan(a) or np.isnan(b) or a == np.inf or b == -np.inf:
+            raise ModelError(
+                f"Variable {label!r}: bounds must be numbers with lower < +inf and "
+                f"upper > -inf, got lower={a}, upper={b}."
+            )
+        if a > b:
+            raise ModelError(
+                f"Variable {label!r}: lower bound {a:g} is above upper bound {b:g}. "
+                "Swap them, or use lower == upper to fix the variable."
+            )
+    if start is not None and not np.all(np.isfinite(first)):
+        raise ModelError(f"Variable {name!r}: start must be finite, got {start!r}.")
+    if scale is not None and not (np.all(np.isfinite(width)) and np.all(width > 0)):
+        raise ModelError(f"Variable {name!r}: scale must be positive and finite, got {scale!r}.")
+    return variable
+
+
+def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
+    """Broadcast a scalar or array option to the flat (column-major) entries of a variable."""
+    try:
+        array = np.asarray(value, dtype=float)
+        full = np.broadcast_to(array, dims)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"Variable {name!r}: {what}={value!r} is not a number or an array of shape {dims}."
+        ) from error
+    flat = np.array(full, dtype=float).reshape(-1, order="F")
+    flat.flags.writeable = False
+    return flat

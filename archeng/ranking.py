@@ -1,0 +1,92 @@
+r"""ARCH's ranking: pure functions, one per equation of [SA22].
+
+==========  ====================================================  =====================
+symbol      meaning                                               name here
+==========  ====================================================  =====================
+R_f, R_g    mid-ranks of objective and repair distance            ``mid_ranks``
+R_T         R_f + alpha R_g                                       ``total_ranks``
+alpha       ranking coefficient                                   ``alpha``
+d_m         normalised repair distance of the mean                ``mean_distance``
+sigma^      optimal normalised step size on the sphere            ``sphere_step_size``
+c_act       number of active rows at the repaired mean            ``n_active``
+lambda_def  default population size for n                         ``default_size``
+==========  ====================================================  =====================
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+def mid_ranks(values: Floats) -> Floats:
+    """Mid-ranks (k,): number of better values plus half the number of ties [SA22 eq:rf, eq:rg].
+
+    The value itself counts as a tie, so the ranks sum to k^2 / 2. NaN (failed) and +inf tie
+    with each other as the worst.
+    """
+    worst = np.where(np.isnan(values), np.inf, values)
+    ordered = np.sort(worst)
+    better = np.searchsorted(ordered, worst, side="left")
+    not_worse = np.searchsorted(ordered, worst, side="right")
+    return better + 0.5 * (not_worse - better)
+
+
+def total_ranks(objectives: Floats, distances_squared: Floats, alpha: float) -> Floats:
+    """R_T = R_f + alpha R_g, shape (k,) [SA22 eq:rt]."""
+    return mid_ranks(objectives) + alpha * mid_ranks(distances_squared)
+
+
+def total_order(objectives: Floats, distances_squared: Floats, alpha: float) -> Integers:
+    """Order of the candidates by total rank, best first; ties keep their order of sampling."""
+    return np.argsort(total_ranks(objectives, distances_squared, alpha), kind="stable")
+
+
+def normal_order_statistics(k: int) -> Floats:
+    """Expected ascending order statistics (k,) of k standard normals, Blom's approximation."""
+    i = np.arange(1, k + 1)
+    return np.asarray(ndtri((i - 0.375) / (k + 0.25)), dtype=float)
+
+
+def sphere_step_size(weights: Floats, population_size: int, n: int) -> float:
+    """sigma^ of [SA22 eq:snf] for recombination weights (mu,)."""
+    expected = normal_order_statistics(population_size)[: len(weights)]
+    c = -float(weights @ expected)
+    mu_eff = 1.0 / float(weights @ weights)
+    return c * n * mu_eff / (n - 1 + c**2 * mu_eff)
+
+
+def mean_distance(
+    distance_squared: float,
+    *,
+    sigma_hat: float,
+    n: int,
+    n_active: int,
+    population_size: int,
+    default_size: int,
+) -> float:
+    """d_m of [SA22 eq:dm]; 0 for a feasible mean."""
+    shrink = math.exp(min(0, default_size - population_size) / population_size)
+    return distance_squared * sigma_hat**2 / (n * (n / 2 + n_active)) * shrink
+
+
+def updated_alpha(
+    alpha: float, d_m: float, previous_d_m: float, n: int, population_size: int
+) -> float:
+    """Ranking coefficient of the next generation [SA22 eq:alpha], clipped to [1/lambda, lambda].
+
+    DEVIATION: the exponential is missing in the printed equation (see docs, deviations).
+    """
+    towards = np.sign(d_m - 1)
+    if towards == np.sign(d_m - previous_d_m) or d_m == 0:
+        alpha *= math.exp(towards / n)
+    return min(max(alpha, 1 / population_size), float(population_size))

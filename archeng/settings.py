@@ -1,0 +1,82 @@
+"""Settings of the method: frozen, keyword-only, with presets named after papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from archeng.errors import SettingsError
+
+RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
+SquareRoot = Literal["covariant", "symmetric"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the method works inside. The defaults are meant to be left alone.
+
+    Parameters
+    ----------
+    repair_solver : {"auto", "qp", "sqp", "ipopt"}
+        ``auto`` tries the fast solvers first and IPOPT last; the others force one solver
+        (``qp`` needs a model with linear rows only).
+    intersection_first : bool
+        Repair onto the intersection of the violated boundaries before falling back on the
+        nearest feasible point [SA22 eq:intersection]; ``False`` is the variant
+        "nearest only" of [SA22 app:repair].
+    square_root : {"covariant", "symmetric"}
+        Factor of the covariance matrix that turns normal samples into steps. ``symmetric``
+        is the paper's; ``covariant`` moves with the coordinate system, which makes whole
+        runs exactly invariant to affine maps of the design space.
+    margin : float
+        How far inside a boundary a repair aims, in standard deviations of the search
+        distribution across that boundary (never less than rounding noise).
+    ipopt_max_iterations : int
+        Iterations IPOPT may use for one repair.
+    start_candidates : int
+        Feasible designs prepared before the first simulation, from which the run and its
+        restarts begin.
+    tol_x : float
+        Stop when all steps are below this fraction of the initial ones.
+    tol_objective : float
+        Stop when the best objectives of recent generations differ by less than this.
+    max_condition : float
+        Stop when the condition number of the covariance matrix exceeds this.
+    """
+
+    repair_solver: RepairSolver = "auto"
+    intersection_first: bool = True
+    square_root: SquareRoot = "covariant"
+    margin: float = 1e-12
+    ipopt_max_iterations: int = 300
+    start_candidates: int = 20
+    tol_x: float = 1e-12
+    tol_objective: float = 1e-12
+    max_condition: float = 1e14
+
+    def __post_init__(self) -> None:
+        _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
+        _choice("square_root", self.square_root, ("covariant", "symmetric"))
+        _range("margin", self.margin, 0.0, 1e-3)
+        _range("tol_x", self.tol_x, 0.0, 1.0)
+        _range("tol_objective", self.tol_objective, 0.0, float("inf"))
+        _range("max_condition", self.max_condition, 1.0, float("inf"))
+        for name in ("ipopt_max_iterations", "start_candidates"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{name} must be a positive integer, got {value!r}.")
+
+    @classmethod
+    def paper(cls) -> Settings:
+        """Return the algorithm of Sakamoto and Akimoto (2022) as published [SA22]."""
+        return cls(square_root="symmetric")
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise SettingsError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+
+
+def _range(name: str, value: float, low: float, high: float) -> None:
+    if not isinstance(value, int | float) or not low <= value <= high:
+        raise SettingsError(f"{name} must be a number between {low} and {high}, got {value!r}.")

@@ -1,0 +1,22 @@
+"""CMA-ES: ask, tell an order, stop with a reason, restart."""
+
+from archeng.strategy.cmaes import State, initial_state, sample, update, with_mean
+from archeng.strategy.parameters import Parameters, default_parameters, default_population_size
+from archeng.strategy.restarts import Bipop, Regime
+from archeng.strategy.stopping import History, StopReason, stop_reasons
+
+__all__ = [
+    "Bipop",
+    "History",
+    "Parameters",
+    "Regime",
+    "State",
+    "StopReason",
+    "default_parameters",
+    "default_population_size",
+    "initial_state",
+    "sample",
+    "stop_reasons",
+    "update",
+    "with_mean",
+]

@@ -1,0 +1,135 @@
+r"""CMA-ES: steps 0 to 5 of [SA22 subsec:cmaes], one small function per equation.
+
+It knows nothing of constraints: it samples, and it is told an order.
+
+==================  ===============================================  ==================
+symbol              meaning                                          name here
+==================  ===============================================  ==================
+m, sigma, C         search distribution                              ``distribution``
+p_sigma, p_c        evolution paths, shape (n,)                      same
+gamma_sigma, _c     correction factors of the paths                  same
+y_{i:lambda}        steps (x - m) / sigma, best first                ``steps``
+<y>_w               weighted mean of the mu best steps               ``mean_step``
+h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
+==================  ===============================================  ==================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats, symmetric_root
+from archeng.settings import SquareRoot
+from archeng.strategy.parameters import Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What changes each generation. ``eigenvalues`` are those of C, ascending."""
+
+    distribution: Distribution
+    p_sigma: Floats
+    p_c: Floats
+    gamma_sigma: float
+    gamma_c: float
+    eigenvalues: Floats
+    generation: int
+
+
+def initial_state(distribution: Distribution) -> State:
+    """Step 0: paths and correction factors start at zero."""
+    n = distribution.n
+    eigenvalues = np.linalg.eigvalsh(distribution.covariance)
+    return State(distribution, np.zeros(n), np.zeros(n), 0.0, 0.0, eigenvalues, 0)
+
+
+def sample(state: State, parameters: Parameters, rng: np.random.Generator) -> Floats:
+    """Step 1: candidates (lambda, n) from N(m, sigma^2 C)."""
+    d = state.distribution
+    z = rng.standard_normal((parameters.population_size, parameters.n))
+    return d.mean + d.sigma * d.steps(z)
+
+
+def update(
+    state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot
+) -> State:
+    """Steps 3 to 5: the next state from the candidates (lambda, n), best first."""
+    d, p = state.distribution, parameters
+    steps = (ordered[: len(p.weights)] - d.mean) / d.sigma
+    mean_step = p.weights @ steps
+    p_sigma = _sigma_path(state.p_sigma, d.inverse_factor @ mean_step, p)
+    gamma_sigma = (1 - p.c_sigma) ** 2 * state.gamma_sigma + p.c_sigma * (2 - p.c_sigma)
+    h_sigma = _stall(p_sigma, gamma_sigma, p)
+    p_c = (1 - p.c_c) * state.p_c + h_sigma * math.sqrt(p.c_c * (2 - p.c_c) * p.mu_eff) * mean_step
+    gamma_c = (1 - p.c_c) ** 2 * state.gamma_c + h_sigma * p.c_c * (2 - p.c_c)
+    sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
+    factor, inverse, eigenvalues = _factor(d, steps, p_c, gamma_c, p, square_root)
+    return State(
+        distribution=Distribution(d.mean + d.sigma * mean_step, sigma, factor, inverse),
+        p_sigma=p_sigma,
+        p_c=p_c,
+        gamma_sigma=gamma_sigma,
+        gamma_c=gamma_c,
+        eigenvalues=eigenvalues,
+        generation=state.generation + 1,
+    )
+
+
+def _sigma_path(p_sigma: Floats, whitened_step: Floats, p: Parameters) -> Floats:
+    """Step 4: p_sigma, fed with C^{-1/2} <y>_w."""
+    gain = math.sqrt(p.c_sigma * (2 - p.c_sigma) * p.mu_eff)
+    return (1 - p.c_sigma) * p_sigma + gain * whitened_step
+
+
+def _stall(p_sigma: Floats, gamma_sigma: float, p: Parameters) -> float:
+    """Step 4: h_sigma, 1 unless p_sigma is unusually long."""
+    limit = (1.4 + 2 / (p.n + 1)) * math.sqrt(gamma_sigma) * p.chi_n
+    return 1.0 if float(np.linalg.norm(p_sigma)) < limit else 0.0
+
+
+def _step_size_change(p_sigma: Floats, gamma_sigma: float, p: Parameters) -> float:
+    """Step 5: factor on sigma."""
+    length = float(np.linalg.norm(p_sigma)) / p.chi_n
+    return math.exp(p.c_sigma / p.d_sigma * (length - math.sqrt(gamma_sigma)))
+
+
+def _weighted_update(
+    old: Floats, p_c: Floats, steps: Floats, gamma_c: float, p: Parameters
+) -> Floats:
+    """Step 5: C + c_1 (p_c p_c^T - gamma_c C) + c_mu sum_i w_i (y_i y_i^T - C)."""
+    rank_mu = (steps.T * p.weights) @ steps
+    return (1 - p.c_1 * gamma_c - p.c_mu) * old + p.c_1 * np.outer(p_c, p_c) + p.c_mu * rank_mu
+
+
+def _factor(
+    d: Distribution,
+    steps: Floats,
+    p_c: Floats,
+    gamma_c: float,
+    p: Parameters,
+    square_root: SquareRoot,
+) -> tuple[Floats, Floats, Floats]:
+    """Return factor, inverse factor and eigenvalues of the updated C.
+
+    ``symmetric`` takes the root of C itself [SA22]. ``covariant`` takes it of the same update
+    written in whitened coordinates, F' = F (I + dC_whitened)^{1/2}: F' F'^T is the same C, but
+    F' = A F if the design space is mapped by A, so a whole run moves with the map.
+    """
+    if square_root == "symmetric":
+        covariance = _weighted_update(d.covariance, p_c, steps, gamma_c, p)
+        return symmetric_root((covariance + covariance.T) / 2)
+    whitened = _weighted_update(
+        np.eye(d.n), d.inverse_factor @ p_c, steps @ d.inverse_factor.T, gamma_c, p
+    )
+    root, _, _ = symmetric_root(whitened)
+    factor = d.factor @ root
+    eigenvalues = np.linalg.eigvalsh(factor @ factor.T)
+    return factor, np.linalg.inv(factor), eigenvalues
+
+
+def with_mean(state: State, mean: Floats) -> State:
+    """Return the same state moved to another mean."""
+    return replace(state, distribution=replace(state.distribution, mean=mean))

@@ -1,0 +1,54 @@
+"""Default parameters of CMA-ES [SA22 Table tab:defaultparameter]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Floats
+
+
+def default_population_size(n: int) -> int:
+    """lambda = 4 + floor(3 ln n)."""
+    return 4 + int(3 * math.log(n))
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Constants of one run, derived from the dimension n and the population size lambda."""
+
+    n: int
+    population_size: int
+    weights: Floats
+    mu_eff: float
+    c_sigma: float
+    d_sigma: float
+    c_c: float
+    c_1: float
+    c_mu: float
+    chi_n: float
+
+
+def default_parameters(n: int, population_size: int | None = None) -> Parameters:
+    """Compute the table's values; ``population_size`` defaults to the table's lambda."""
+    lam = default_population_size(n) if population_size is None else population_size
+    mu = lam // 2
+    raw = math.log((lam + 1) / 2) - np.log(np.arange(1, mu + 1))
+    weights = raw / raw.sum()
+    mu_eff = 1.0 / float(weights @ weights)
+    c_sigma = (mu_eff + 2) / (n + mu_eff + 5)
+    c_1 = 2 / ((n + 1.3) ** 2 + mu_eff)
+    return Parameters(
+        n=n,
+        population_size=lam,
+        weights=weights,
+        mu_eff=mu_eff,
+        c_sigma=c_sigma,
+        d_sigma=1 + c_sigma + 2 * max(0.0, math.sqrt((mu_eff - 1) / (n + 1)) - 1),
+        c_c=(4 + mu_eff / n) / (n + 4 + 2 * mu_eff / n),
+        c_1=c_1,
+        c_mu=min(1 - c_1, 2 * (mu_eff - 2 + 1 / mu_eff) / ((n + 2) ** 2 + mu_eff)),
+        chi_n=math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n**2)),
+    )
