@@ -47,7 +47,7 @@ class Settings:
     repair_solver: RepairSolver = "auto"
     intersection_first: bool = True
     square_root: SquareRoot = "covariant"
-    margin: float = 1e-12
+    margin: float = 1e-10
     ipopt_max_iterations: int = 300
     start_candidates: int = 20
     tol_x: float = 1e-12

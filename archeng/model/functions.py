@@ -48,6 +48,11 @@ class FastFunction:
             for flat, full, vector in zip(self._out, self._outputs, self._vector, strict=True)
         ]
 
+    @property
+    def function(self) -> Any:
+        """The CasADi function itself, to build other functions from."""
+        return self._function
+
     def __getstate__(self) -> Any:
         return self._function
 

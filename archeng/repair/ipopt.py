@@ -1,0 +1,98 @@
+"""The rung that is always there: IPOPT on the whitened repair problem, exact derivatives.
+
+One compiled solver serves both problems and all points: the point, the metric and the row
+scale are parameters, the limits are arguments of the call. First and second derivatives are
+composed from those of the rows, J L and L^T H L, so that sparse rows stay cheap.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.repair.problem import Problem
+from archeng.repair.sqp import Answer, Outcome
+
+_OPTIONS = {
+    "tol": 1e-9,
+    "constr_viol_tol": 1e-10,
+    "acceptable_tol": 1e-6,
+    "acceptable_constr_viol_tol": 1e-9,
+    "bound_relax_factor": 0.0,
+    "print_level": 0,
+    "sb": "yes",
+}
+
+
+class Ipopt:
+    """IPOPT for all repairs of a feasible set."""
+
+    def __init__(self, feasible_set: FeasibleSet, max_iterations: int) -> None:
+        fs = feasible_set
+        n, m, m_n = fs.n, fs.m, fs.n_nonlinear
+        z, p = ca.MX.sym("z", n), ca.MX.sym("p", n + n * n + m)
+        weight, multipliers = ca.MX.sym("weight"), ca.MX.sym("multipliers", m)
+        x, L, scale = p[:n], ca.reshape(p[n : n + n * n], n, n), p[n + n * n :]
+        y = x + L @ z
+        rows = fs.general_rows.function(y)
+        if len(fs.bounded):
+            rows = ca.vertcat(y[fs.bounded.tolist()], rows)
+        gradients = ca.DM(fs.constant_jacobian) @ L
+        hessian = weight * ca.MX.eye(n)
+        if m_n:
+            _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
+            gradients = ca.vertcat(gradients, jacobian @ L)
+            inner = (multipliers * scale)[m - m_n :]
+            hessian += L.T @ fs.nonlinear_hessian.function(y, inner) @ L
+        g = rows * scale
+        jac_g = ca.Function(
+            "nlp_jac_g",
+            [z, p],
+            [g, ca.densify(ca.repmat(scale, 1, n) * gradients)],
+            ["x", "p"],
+            ["g", "jac_g_x"],
+        )
+        hess_lag = ca.Function(
+            "nlp_hess_l",
+            [z, p, weight, multipliers],
+            [ca.triu(hessian)],
+            ["x", "p", "lam_f", "lam_g"],
+            ["triu_hess_gamma_x_x"],
+        )
+        options = {
+            "ipopt": {**_OPTIONS, "max_iter": max_iterations},
+            "print_time": False,
+            "error_on_fail": False,
+            "show_eval_warnings": False,
+            "calc_lam_p": False,
+            "calc_lam_x": False,
+            "jac_g": jac_g,
+            "hess_lag": hess_lag,
+        }
+        nlp = {"x": z, "p": p, "f": ca.dot(z, z) / 2, "g": g}
+        self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
+
+    def solve(
+        self, problem: Problem, lower: Floats, upper: Floats, z: Floats | None = None
+    ) -> Answer:
+        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, from ``z`` (default 0)."""
+        n = problem.feasible_set.n
+        scale = 1.0 / problem.norms
+        p = np.concatenate((problem.x, problem.metric.L.reshape(-1, order="F"), scale))
+        result = self._solver(
+            x0=np.zeros(n) if z is None else z, p=p, lbg=lower * scale, ubg=upper * scale
+        )
+        stats = self._solver.stats()
+        solution = np.asarray(result["x"], dtype=float).reshape(-1)
+        multipliers = np.asarray(result["lam_g"], dtype=float).reshape(-1)
+        status = str(stats["return_status"])
+        outcome = {
+            "Solve_Succeeded": Outcome.CONVERGED,
+            "Solved_To_Acceptable_Level": Outcome.CONVERGED,
+            "Infeasible_Problem_Detected": Outcome.INFEASIBLE,
+        }.get(status, Outcome.FAILED)
+        if not np.all(np.isfinite(solution)):
+            return Answer(Outcome.FAILED, np.zeros(n), np.zeros(len(scale)), 0)
+        return Answer(outcome, solution, multipliers, int(stats["iter_count"]))

@@ -1,0 +1,230 @@
+"""The repair operator: a ladder of solvers, each answer certified [SA22 ssec:repair].
+
+For a point x the ladder asks, in this order:
+
+1. Is x feasible? Then it is returned bit for bit.
+2. Is there a point on the intersection of the violated boundaries? The nearest one is taken
+   [SA22 eq:intersection].
+3. Otherwise the nearest feasible point [SA22 eq:nearest].
+
+Each of the last two is tried by the fast solver first (DAQP if all rows are linear, else SQP)
+and by IPOPT if that fails. An answer counts only if every row holds in floating point at the
+very vector that will be simulated; statuses of solvers are not trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.errors import SettingsError
+from archeng.model import FeasibleSet
+from archeng.repair.ipopt import Ipopt
+from archeng.repair.problem import Metric, Problem, make_problem
+from archeng.repair.record import Repair, RepairKind
+from archeng.repair.sqp import Answer, Outcome, SequentialQp
+from archeng.settings import Settings
+
+_KKT_TOLERANCE = 1e-4
+_POLISH_STEPS = 6
+Solver = Callable[[Problem, Floats, Floats, Floats | None], Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A certified answer: the vector to simulate and what is known about it."""
+
+    y: Floats
+    values: Floats
+    feasible: bool
+    residual: float
+    solver: str
+
+
+class Repairer:
+    """Repairs points onto one feasible set. Solvers are compiled on first use and kept.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+    settings : Settings
+    """
+
+    def __init__(self, feasible_set: FeasibleSet, settings: Settings | None = None) -> None:
+        self.feasible_set = feasible_set
+        self.settings = settings or Settings()
+        if self.settings.repair_solver == "qp" and not feasible_set.is_linear:
+            raise SettingsError(
+                'repair_solver="qp" needs linear rows, but the model has '
+                f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
+            )
+        self._metric: Metric | None = None
+        self._sqp: SequentialQp | None = None
+        self._ipopt: Ipopt | None = None
+
+    def repair(
+        self, x: Floats, distribution: Distribution, anchor: Floats | None = None
+    ) -> Repair:
+        """Repair a point in the metric of the search distribution.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+        distribution : Distribution
+        anchor : ndarray, shape (n,), optional
+            A known feasible point; the solvers start from it if they fail from ``x``.
+
+        Returns
+        -------
+        Repair
+        """
+        fs = self.feasible_set
+        values = fs.values(x)
+        if np.all((values >= fs.lower) & (values <= fs.upper)):
+            return _unchanged(fs, x, values)
+        problem = make_problem(fs, self._metric_of(distribution), x, values, self.settings.margin)
+        iterations = 0
+        fallback: tuple[RepairKind, _Point] | None = None
+        for kind, limits, solver, name, start in self._attempts(problem, anchor):
+            answer = solver(problem, *limits, start)
+            iterations += answer.iterations
+            if answer.outcome is Outcome.INFEASIBLE and kind is RepairKind.INTERSECTION:
+                continue
+            point = _certify(problem, answer, limits, name)
+            if point.feasible and point.residual <= _KKT_TOLERANCE:
+                return self._record(kind, problem, point, iterations)
+            if fallback is None or _better(point, fallback[1], fs):
+                fallback = (kind, point)
+        if fallback is None:
+            fallback = (RepairKind.FAILED, _Point(x, values, False, np.inf, "none"))
+        kind, point = fallback
+        if not point.feasible:
+            kind = RepairKind.FAILED
+        return self._record(kind, problem, point, iterations)
+
+    def _attempts(
+        self, problem: Problem, anchor: Floats | None
+    ) -> Iterator[
+        tuple[RepairKind, tuple[Floats, Floats], Solver, str, Floats | None]
+    ]:
+        """All attempts in order of preference, made lazily."""
+        rungs = list(self._rungs())
+        if self.settings.intersection_first:
+            pinned = problem.intersection_limits()
+            if pinned is not None:
+                # An intersection that the fast solver cannot reach is not worth IPOPT's time.
+                solver, name = rungs[0]
+                yield RepairKind.INTERSECTION, pinned, solver, name, None
+        limits = problem.nearest_limits()
+        for solver, name in rungs:
+            yield RepairKind.NEAREST, limits, solver, name, None
+        if anchor is not None:
+            start = problem.metric.distribution.whiten(anchor - problem.x)
+            for solver, name in rungs:
+                yield RepairKind.NEAREST, limits, solver, name, start
+
+    def _rungs(self) -> Iterator[tuple[Solver, str]]:
+        fs, choice = self.feasible_set, self.settings.repair_solver
+        if choice != "ipopt":
+            if self._sqp is None:
+                self._sqp = SequentialQp(fs.n, fs.m)
+            yield self._sqp.solve, "qp" if fs.is_linear else "sqp"
+        if choice in ("auto", "ipopt"):
+            yield self._solve_by_ipopt, "ipopt"
+
+    def _solve_by_ipopt(
+        self, problem: Problem, lower: Floats, upper: Floats, z: Floats | None
+    ) -> Answer:
+        if self._ipopt is None:
+            self._ipopt = Ipopt(self.feasible_set, self.settings.ipopt_max_iterations)
+        return self._ipopt.solve(problem, lower, upper, z)
+
+    def _metric_of(self, distribution: Distribution) -> Metric:
+        if self._metric is None or self._metric.distribution is not distribution:
+            self._metric = Metric.of(self.feasible_set, distribution)
+        return self._metric
+
+    def _record(
+        self, kind: RepairKind, problem: Problem, point: _Point, iterations: int
+    ) -> Repair:
+        violations = self.feasible_set.violations_of(point.values)
+        distribution = problem.metric.distribution
+        return Repair(
+            kind=kind,
+            x=point.y,
+            distance_squared=distribution.distance_squared(problem.x, point.y),
+            max_violation=float(violations.max(initial=0.0)),
+            kkt_residual=point.residual,
+            active=tuple(int(j) for j in problem.active(point.values)),
+            solver=point.solver,
+            iterations=iterations,
+        )
+
+
+def _unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
+    active = np.flatnonzero((values == fs.lower) | (values == fs.upper) | fs.equality)
+    return Repair(
+        RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0
+    )
+
+
+def _better(a: _Point, b: _Point, fs: FeasibleSet) -> bool:
+    """Feasible before infeasible; then the smaller residual, or the smaller violation."""
+    if a.feasible != b.feasible:
+        return a.feasible
+    if a.feasible:
+        return a.residual < b.residual
+    return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
+
+
+def _certify(
+    problem: Problem, answer: Answer, limits: tuple[Floats, Floats], name: str
+) -> _Point:
+    """Round the answer to the vector to be simulated, polish it if a row is a hair outside."""
+    z = answer.z
+    y = problem.clipped_point(z)
+    values = problem.feasible_set.values(y)
+    for _ in range(_POLISH_STEPS):
+        if problem.is_feasible(values):
+            break
+        step = _polish_step(problem, y, values, limits)
+        if step is None:
+            break
+        z = z + step
+        y = problem.clipped_point(z)
+        values = problem.feasible_set.values(y)
+    feasible = problem.is_feasible(values)
+    residual = _kkt_residual(problem, y, answer.multipliers) if feasible else np.inf
+    return _Point(y, values, feasible, residual, name)
+
+
+def _polish_step(
+    problem: Problem, y: Floats, values: Floats, limits: tuple[Floats, Floats]
+) -> Floats | None:
+    """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
+    lower, upper = limits
+    low, high = problem.scaled(values, lower, upper)
+    if not np.all(np.isfinite(values)) or max(low.max(), (-high).max()) > 1e-3:
+        return None
+    below, above = low > -1e-7, high < 1e-7
+    residual = np.where(above, high, np.where(below, low, 0.0))
+    chosen = above | below
+    _, gradients = problem.linearise(y)
+    A = (gradients / problem.norms[:, None])[chosen]
+    if not np.all(np.isfinite(A)):
+        return None
+    step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
+    return np.asarray(step, dtype=float)
+
+
+def _kkt_residual(problem: Problem, y: Floats, multipliers: Floats) -> float:
+    """|z + A^T multipliers| relative to max(1, |z|), z the whitened displacement at y."""
+    z = problem.metric.distribution.whiten(y - problem.x)
+    _, gradients = problem.linearise(y)
+    if not np.all(np.isfinite(gradients)):
+        return float("inf")
+    gradient = z + (gradients / problem.norms[:, None]).T @ multipliers
+    return float(np.max(np.abs(gradient)) / max(1.0, float(np.max(np.abs(z)))))

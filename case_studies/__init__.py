@@ -1,0 +1,1 @@
+"""Case studies: problems written as archeng models, with their known answers."""

@@ -1,0 +1,146 @@
+"""Assembling the problems: the definitions, the known answers and a fresh archeng model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.model import Model
+from case_studies.cec2006 import g01_g09, g10_g15, g16, g17_g20, g21_g24
+from case_studies.cec2006.definition import Definition, Floats
+
+EQUALITY_TOLERANCE = 1e-4
+"""Half-width of the equalities in the report, to which its best known values belong."""
+
+_DEFINITIONS: dict[str, Definition] = {
+    **g01_g09.DEFINITIONS,
+    **g10_g15.DEFINITIONS,
+    **g16.DEFINITIONS,
+    **g17_g20.DEFINITIONS,
+    **g21_g24.DEFINITIONS,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One problem of the suite.
+
+    Attributes
+    ----------
+    name : str
+        ``"g01"`` to ``"g24"``.
+    model : archeng.model.Model
+        One vector variable ``x`` with the box as bounds; the rows are named ``g1``, ``g2``, ...
+        (inequalities) and ``h1``, ``h2``, ... (equalities) as in the report. A new one at
+        every call of :func:`problem`.
+    objective : callable
+        The black box to minimise: takes a flat vector, or whatever ``numpy.asarray`` turns
+        into one, and returns a float. It can be pickled.
+    lower, upper : ndarray, shape (n,)
+        The box.
+    f_opt, x_opt : float, ndarray of shape (n,)
+        Published best known value and point; equalities hold to `EQUALITY_TOLERANCE`.
+    f_strict, x_strict : float or None, ndarray of shape (n,) or None
+        The same with the equalities met to rounding; None if no such point is known.
+    feasible_known : bool
+        False only for g20, whose published point violates its constraints.
+    source : str
+        Where the figures come from.
+    """
+
+    name: str
+    model: Model
+    objective: Callable[[ArrayLike], float]
+    lower: Floats
+    upper: Floats
+    f_opt: float
+    x_opt: Floats
+    f_strict: float | None
+    x_strict: Floats | None
+    feasible_known: bool
+    source: str
+
+
+def names() -> list[str]:
+    """Names of the problems, ``["g01", ..., "g24"]``."""
+    return list(_DEFINITIONS)
+
+
+def problem(name: str) -> Problem:
+    """Build a problem with a fresh model.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Raises
+    ------
+    KeyError
+        There is no problem of that name.
+
+    Examples
+    --------
+    >>> g06 = problem("g06")
+    >>> round(g06.objective(g06.x_opt), 4)
+    -6961.8139
+    """
+    if name not in _DEFINITIONS:
+        raise KeyError(f"No CEC 2006 problem is named {name!r}; the names are g01 to g24.")
+    definition, known = _DEFINITIONS[name], _known_optima()[name]
+    return Problem(
+        name=name,
+        model=_model(name, definition),
+        objective=partial(_evaluate, definition.objective, len(definition.lower)),
+        lower=_frozen(definition.lower),
+        upper=_frozen(definition.upper),
+        f_opt=known["f_opt"],
+        x_opt=_frozen(known["x_opt"]),
+        f_strict=known["f_strict"],
+        x_strict=None if known["x_strict"] is None else _frozen(known["x_strict"]),
+        feasible_known=known["feasible_known"],
+        source=known["source"],
+    )
+
+
+def _model(name: str, definition: Definition) -> Model:
+    model = Model(name)
+    x = model.variable(
+        "x", lower=definition.lower, upper=definition.upper, shape=len(definition.lower)
+    )
+    rows = definition.constraints(x)
+    for j, expression in enumerate(rows.g, start=1):
+        model.subject_to(expression <= 0, name=f"g{j}", source=f"CEC 2006 {name}")
+    for j, expression in enumerate(rows.h, start=1):
+        model.subject_to(
+            expression == 0, name=f"h{j}", tolerance=EQUALITY_TOLERANCE, source=f"CEC 2006 {name}"
+        )
+    return model
+
+
+def _evaluate(function: Callable[[Floats], float], n: int, x: ArrayLike) -> float:
+    """Value at ``x``; NaN or infinite where the formula is undefined, without a warning."""
+    vector = np.asarray(x, dtype=float)
+    if vector.shape != (n,):
+        raise ValueError(f"Expected a vector of {n} numbers, got shape {vector.shape}.")
+    with np.errstate(all="ignore"):
+        return float(function(vector))
+
+
+def _frozen(values: ArrayLike) -> Floats:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+@cache
+def _known_optima() -> dict[str, Any]:
+    path = Path(__file__).with_name("known_optima.json")
+    return json.loads(path.read_text(encoding="utf-8"))["problems"]
