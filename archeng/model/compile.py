@@ -66,6 +66,7 @@ def compile_model(model: Model) -> FeasibleSet:
     expression = _stack([r.expression for r in general], x)
     linear_jacobian = _linear_jacobian(_stack([r.expression for r in linear], x), x)
     curved = _stack([r.expression for r in nonlinear], x)
+    jacobian = ca.jacobian(curved, x)
     weights = type(x).sym("w", len(nonlinear))
     lagrangian = ca.dot(weights, curved)
     hessian, _ = ca.hessian(lagrangian, x)
@@ -90,8 +91,9 @@ def compile_model(model: Model) -> FeasibleSet:
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
         general_rows=_function("rows", [x], [expression]),
-        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, ca.jacobian(curved, x)]),
+        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian]),
         nonlinear_hessian=_function("hessian", [x, weights], [hessian]),
+        jacobian_sparsity=jacobian.sparsity(),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,10 @@ class FeasibleSet:
         (NaN if it cannot be told).
     notes : tuple of str
         What compiling changed: dropped rows, merged bounds, eliminated variables.
+    general_rows, nonlinear_rows_and_jacobian, nonlinear_hessian : FastFunction
+        Exact CasADi functions of x, with dense results.
+    jacobian_sparsity : casadi.Sparsity
+        Where the gradients of the nonlinear rows can be nonzero.
     """
 
     name: str
@@ -88,6 +93,7 @@ class FeasibleSet:
     general_rows: FastFunction
     nonlinear_rows_and_jacobian: FastFunction
     nonlinear_hessian: FastFunction
+    jacobian_sparsity: Any
 
     @property
     def n(self) -> int:

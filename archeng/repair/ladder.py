@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
 from archeng.repair.ipopt import Ipopt
-from archeng.repair.problem import Metric, Problem, make_problem
+from archeng.repair.problem import Limits, Metric, Problem, ProblemMaker
 from archeng.repair.record import Repair, RepairKind
-from archeng.repair.sqp import Answer, Outcome, SequentialQp
+from archeng.repair.sqp import QUICK, Answer, Outcome, SequentialQp
 from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-4
 _POLISH_STEPS = 6
-Solver = Callable[[Problem, Floats, Floats, Floats | None], Answer]
+Solver = Callable[..., Answer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class Repairer:
                 'repair_solver="qp" needs linear rows, but the model has '
                 f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
             )
+        self._maker = ProblemMaker(feasible_set, self.settings.margin)
         self._metric: Metric | None = None
         self._sqp: SequentialQp | None = None
         self._ipopt: Ipopt | None = None
@@ -83,9 +85,9 @@ class Repairer:
         """
         fs = self.feasible_set
         values = fs.values(x)
-        if np.all((values >= fs.lower) & (values <= fs.upper)):
+        if ((values >= fs.lower) & (values <= fs.upper)).all():
             return _unchanged(fs, x, values)
-        problem = make_problem(fs, self._metric_of(distribution), x, values, self.settings.margin)
+        problem = self._maker.make(self._metric_of(distribution), x, values)
         iterations = 0
         fallback: tuple[RepairKind, _Point] | None = None
         for kind, limits, solver, name, start in self._attempts(problem, anchor):
@@ -107,30 +109,26 @@ class Repairer:
 
     def _attempts(
         self, problem: Problem, anchor: Floats | None
-    ) -> Iterator[
-        tuple[RepairKind, tuple[Floats, Floats], Solver, str, Floats | None]
-    ]:
+    ) -> Iterator[tuple[RepairKind, Limits, Solver, str, Floats | None]]:
         """All attempts in order of preference, made lazily."""
         rungs = list(self._rungs())
-        if self.settings.intersection_first:
-            pinned = problem.intersection_limits()
-            if pinned is not None:
-                # An intersection that the fast solver cannot reach is not worth IPOPT's time.
-                solver, name = rungs[0]
-                yield RepairKind.INTERSECTION, pinned, solver, name, None
-        limits = problem.nearest_limits()
+        if self.settings.intersection_first and problem.intersection is not None:
+            # An intersection that the fast solver cannot reach is not worth IPOPT's time.
+            solver, name = rungs[0]
+            quick = partial(solver, effort=QUICK) if name == "sqp" else solver
+            yield RepairKind.INTERSECTION, problem.intersection, quick, name, None
         for solver, name in rungs:
-            yield RepairKind.NEAREST, limits, solver, name, None
+            yield RepairKind.NEAREST, problem.nearest, solver, name, None
         if anchor is not None:
             start = problem.metric.distribution.whiten(anchor - problem.x)
             for solver, name in rungs:
-                yield RepairKind.NEAREST, limits, solver, name, start
+                yield RepairKind.NEAREST, problem.nearest, solver, name, start
 
     def _rungs(self) -> Iterator[tuple[Solver, str]]:
         fs, choice = self.feasible_set, self.settings.repair_solver
         if choice != "ipopt":
             if self._sqp is None:
-                self._sqp = SequentialQp(fs.n, fs.m)
+                self._sqp = SequentialQp(fs)
             yield self._sqp.solve, "qp" if fs.is_linear else "sqp"
         if choice in ("auto", "ipopt"):
             yield self._solve_by_ipopt, "ipopt"
@@ -150,15 +148,17 @@ class Repairer:
     def _record(
         self, kind: RepairKind, problem: Problem, point: _Point, iterations: int
     ) -> Repair:
-        violations = self.feasible_set.violations_of(point.values)
+        violation = 0.0
+        if not point.feasible:
+            violation = float(self.feasible_set.violations_of(point.values).max())
         distribution = problem.metric.distribution
         return Repair(
             kind=kind,
             x=point.y,
             distance_squared=distribution.distance_squared(problem.x, point.y),
-            max_violation=float(violations.max(initial=0.0)),
+            max_violation=violation,
             kkt_residual=point.residual,
-            active=tuple(int(j) for j in problem.active(point.values)),
+            active=problem.active(point.values),
             solver=point.solver,
             iterations=iterations,
         )
@@ -180,51 +180,48 @@ def _better(a: _Point, b: _Point, fs: FeasibleSet) -> bool:
     return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
 
 
-def _certify(
-    problem: Problem, answer: Answer, limits: tuple[Floats, Floats], name: str
-) -> _Point:
-    """Round the answer to the vector to be simulated, polish it if a row is a hair outside."""
-    z = answer.z
-    y = problem.clipped_point(z)
-    values = problem.feasible_set.values(y)
+def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Point:
+    """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
+    fs = problem.feasible_set
+    z, known = answer.z, answer.residual
+    y = problem.point(z)
+    values = fs.values(y)
     for _ in range(_POLISH_STEPS):
         if problem.is_feasible(values):
             break
         step = _polish_step(problem, y, values, limits)
         if step is None:
             break
-        z = z + step
-        y = problem.clipped_point(z)
-        values = problem.feasible_set.values(y)
-    feasible = problem.is_feasible(values)
-    residual = _kkt_residual(problem, y, answer.multipliers) if feasible else np.inf
-    return _Point(y, values, feasible, residual, name)
+        z, known = z + step, None
+        y = problem.point(z)
+        values = fs.values(y)
+    if not problem.is_feasible(values):
+        return _Point(y, values, False, np.inf, name)
+    if known is None:
+        known = _lagrangian_gradient(problem, y, answer.multipliers)
+    return _Point(y, values, True, known / (1.0 + float(np.abs(z).max())), name)
 
 
-def _polish_step(
-    problem: Problem, y: Floats, values: Floats, limits: tuple[Floats, Floats]
-) -> Floats | None:
+def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) -> Floats | None:
     """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
-    lower, upper = limits
-    low, high = problem.scaled(values, lower, upper)
+    low = (limits[0] - values) / problem.norms
+    high = (limits[1] - values) / problem.norms
     if not np.all(np.isfinite(values)) or max(low.max(), (-high).max()) > 1e-3:
         return None
     below, above = low > -1e-7, high < 1e-7
     residual = np.where(above, high, np.where(below, low, 0.0))
     chosen = above | below
-    _, gradients = problem.linearise(y)
-    A = (gradients / problem.norms[:, None])[chosen]
+    A = problem.gradients(y)[chosen]
     if not np.all(np.isfinite(A)):
         return None
     step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
     return np.asarray(step, dtype=float)
 
 
-def _kkt_residual(problem: Problem, y: Floats, multipliers: Floats) -> float:
-    """|z + A^T multipliers| relative to max(1, |z|), z the whitened displacement at y."""
-    z = problem.metric.distribution.whiten(y - problem.x)
-    _, gradients = problem.linearise(y)
-    if not np.all(np.isfinite(gradients)):
+def _lagrangian_gradient(problem: Problem, y: Floats, multipliers: Floats) -> float:
+    """Largest entry of z + A^T multipliers, z the whitened displacement at y."""
+    A = problem.gradients(y)
+    if not np.all(np.isfinite(A)):
         return float("inf")
-    gradient = z + (gradients / problem.norms[:, None]).T @ multipliers
-    return float(np.max(np.abs(gradient)) / max(1.0, float(np.max(np.abs(z)))))
+    z = problem.metric.distribution.whiten(y - problem.x)
+    return float(np.abs(z + A.T @ multipliers).max())

@@ -1,4 +1,4 @@
-r"""The repair problem in whitened coordinates, and the scaling of its rows.
+r"""The repair problem in whitened coordinates, the scaling of its rows, and the margins.
 
 With y = x + L z and L L^T = sigma^2 C, both problems of [SA22 ssec:repair] read
 
@@ -25,16 +25,22 @@ a, b        limits that the solver aims at, shape (m,)              ``lower``, `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.model import FeasibleSet
+from archeng.model.functions import FastFunction, dense
 
 EPSILON = float(np.finfo(float).eps)
 _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
 _SLAB = 1e-10  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
+_LARGE = 1e20
+
+Limits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,119 +63,134 @@ class Metric:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One point to repair, with scaled rows. Built by :func:`make_problem`."""
+    """One point to repair, with scaled rows. Made by :class:`ProblemMaker`.
+
+    Attributes
+    ----------
+    norms, margins, slack : ndarray, shape (m,)
+        Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
+    nearest : (lower, upper)
+        Limits of [SA22 eq:nearest], a margin inside those of the model.
+    intersection : (lower, upper) or None
+        Limits of [SA22 eq:intersection]; None if there can be no solution.
+    """
 
     feasible_set: FeasibleSet
     metric: Metric
     x: Floats
-    values: Floats
-    violated: np.ndarray[tuple[int], np.dtype[np.bool_]]
     norms: Floats
     margins: Floats
     slack: Floats
+    nearest: Limits
+    intersection: Limits | None
 
     def point(self, z: Floats) -> Floats:
-        """Return y = x + L z."""
-        return self.x + self.metric.L @ z
-
-    def clipped_point(self, z: Floats) -> Floats:
         """Return y = x + L z with its bounds enforced to the last bit."""
-        y = self.point(z)
-        bounded = self.feasible_set.bounded
-        k = len(bounded)
-        y[bounded] = np.clip(
-            y[bounded], self.feasible_set.lower[:k], self.feasible_set.upper[:k]
-        )
+        y = self.x + self.metric.L @ z
+        fs = self.feasible_set
+        k = len(fs.bounded)
+        y[fs.bounded] = np.minimum(np.maximum(y[fs.bounded], fs.lower[:k]), fs.upper[:k])
         return y
 
-    def linearise(self, y: Floats) -> tuple[Floats, Floats]:
-        """Row values (m,) and whitened gradients (m, n) at y."""
+    def gradients(self, y: Floats) -> Floats:
+        """Scaled whitened gradients (m, n) of the rows at y."""
         fs = self.feasible_set
-        values = fs.values(y)
         if fs.is_linear:
-            return values, self.metric.constant
+            return self.metric.constant / self.norms[:, None]
         _, jacobian = fs.nonlinear_rows_and_jacobian(y)
         with np.errstate(invalid="ignore", over="ignore"):
-            return values, np.concatenate((self.metric.constant, jacobian @ self.metric.L))
-
-    def curvature(self, y: Floats, weights: Floats) -> Floats:
-        """Whitened Hessian L^T (sum_j w_j d2r_j) L, shape (n, n)."""
-        L = self.metric.L
-        return L.T @ self.feasible_set.hessian(y, weights) @ L
-
-    def nearest_limits(self) -> tuple[Floats, Floats]:
-        """Limits of the nearest problem [SA22 eq:nearest], a margin inside."""
-        fs = self.feasible_set
-        return fs.lower + self.margins, fs.upper - self.margins
-
-    def intersection_limits(self) -> tuple[Floats, Floats] | None:
-        """Limits of the intersection problem [SA22 eq:intersection]; None if it has no solution.
-
-        A pinned row is a thin slab (at least a margin thick), so that boundaries that meet in a point stay
-        consistent in floating point.
-        """
-        fs = self.feasible_set
-        lower, upper = self.nearest_limits()
-        pinned = self.violated
-        if int(pinned.sum()) > fs.n + int(np.sum(pinned & fs.equality)):
-            return None
-        undefined = np.isnan(self.values)
-        if np.any(undefined & np.isfinite(fs.lower) & np.isfinite(fs.upper)):
-            return None
-        above = pinned & ((self.values > fs.upper) | (undefined & np.isfinite(fs.upper)))
-        below = pinned & ~above
-        thickness = np.maximum(self.margins, _SLAB * self.norms)
-        lower = np.where(above, np.maximum(upper - thickness, lower), lower)
-        upper = np.where(below, np.minimum(lower + thickness, upper), upper)
-        return lower, upper
-
-    def scaled(self, values: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-        """Distances to the limits in scaled rows: (lower - r) / norm and (upper - r) / norm."""
-        return (lower - values) / self.norms, (upper - values) / self.norms
+            whitened = np.concatenate((self.metric.constant, jacobian @ self.metric.L))
+            return whitened / self.norms[:, None]
 
     def is_feasible(self, values: Floats) -> bool:
         """Whether the rows hold exactly at these values."""
         fs = self.feasible_set
-        return bool(np.all((values >= fs.lower) & (values <= fs.upper)))
+        return bool(((values >= fs.lower) & (values <= fs.upper)).all())
 
-    def active(self, values: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def active(self, values: Floats) -> tuple[int, ...]:
         """Rows that reach a limit to within a few margins, or 1e-8 deviations."""
         fs = self.feasible_set
         near = np.maximum(4 * self.margins, 1e-8 * self.norms)
-        return np.flatnonzero((values <= fs.lower + near) | (values >= fs.upper - near))
+        reached = (values <= fs.lower + near) | (values >= fs.upper - near)
+        return tuple(np.flatnonzero(reached).tolist())
 
 
-def make_problem(
-    feasible_set: FeasibleSet, metric: Metric, x: Floats, values: Floats, margin: float
-) -> Problem:
-    """Scale the rows at the point to repair and place the margins.
+class ProblemMaker:
+    """Scales the rows at a point to repair and places the limits, by one compiled function."""
 
-    ``margin`` is in standard deviations of the search distribution across the boundary. It is
+    def __init__(self, feasible_set: FeasibleSet, margin: float) -> None:
+        self._set = feasible_set
+        self._function = _build(feasible_set, margin)
+
+    def make(self, metric: Metric, x: Floats, values: Floats) -> Problem:
+        """Return the problem for x (n,), given the values of the rows there (m,)."""
+        fs = self._set
+        norms, margins, slack, lower, upper, pinned_lower, pinned_upper, possible = self._function(
+            x, values, metric.L, metric.constant
+        )
+        intersection = (pinned_lower, pinned_upper) if possible[0] else None
+        return Problem(
+            fs, metric, x, norms, margins, slack, (lower, upper), intersection
+        )
+
+
+def _build(fs: FeasibleSet, margin: float) -> FastFunction:
+    """Build (x, values, L, K) -> norms, margins, slack, four limits, intersection possible.
+
+    The margin is in standard deviations of the search distribution across the boundary. It is
     kept above the rounding noise of the row and below a quarter of the width between its
     limits. Bounds need none: they are enforced exactly by clipping.
     """
-    fs = feasible_set
-    violations = fs.violations_of(values)
-    with np.errstate(invalid="ignore", over="ignore"):
-        if fs.is_linear:
-            jacobian, whitened = fs.constant_jacobian, metric.constant
-        else:
-            _, curved = fs.nonlinear_rows_and_jacobian(x)
-            jacobian = np.concatenate((fs.constant_jacobian, curved))
-            whitened = np.concatenate((metric.constant, curved @ metric.L))
-        norms = np.sqrt(np.einsum("ij,ij->i", whitened, whitened))
-        terms = np.abs(jacobian) @ np.abs(x) + np.abs(values)
-    finite = np.isfinite(violations) & np.isfinite(norms)
-    norms = np.where(finite, np.maximum(norms, violations / _FAR), 1.0)
-    norms = np.where(norms > 0, norms, 1.0)
-    limit_size = np.maximum(_size(fs.lower), _size(fs.upper))
-    noise = _NOISE * EPSILON * np.where(finite, terms + limit_size, limit_size)
-    width = np.where(np.isfinite(fs.upper - fs.lower), fs.upper - fs.lower, np.inf)
-    margins = np.minimum(np.maximum(margin * norms, noise), width / 4)
-    margins[: len(fs.bounded)] = 0.0
-    slack = np.maximum(0.5 * margins / norms, 1e-12)
-    return Problem(fs, metric, x, values, violations > 0, norms, margins, slack)
+    n, m, m_n = fs.n, fs.m, fs.n_nonlinear
+    x, values = ca.MX.sym("x", n), ca.MX.sym("values", m)
+    L, K = ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
+    lower, upper = ca.DM(fs.lower), ca.DM(fs.upper)
+    jacobian, whitened = ca.DM(fs.constant_jacobian), K
+    if m_n:
+        _, curved = fs.nonlinear_rows_and_jacobian.function(x)
+        curved = ca.project(curved, fs.jacobian_sparsity)
+        jacobian, whitened = ca.vertcat(jacobian, curved), ca.vertcat(K, curved @ L)
+
+    excess = ca.fmax(lower - values, values - upper)
+    undefined = ca.logic_not(ca.fabs(values) < ca.inf)
+    violation = ca.if_else(undefined, 0, ca.fmax(excess, 0))
+    length = ca.sqrt(ca.sum2(whitened * whitened))
+    defined = ca.logic_and(ca.logic_not(undefined), length < _LARGE)
+    norms = ca.if_else(defined, ca.fmax(length, violation / _FAR), 1)
+    norms = ca.if_else(norms > 0, norms, 1)
+
+    limit_size = ca.fmax(_size(fs.lower), _size(fs.upper))
+    terms = ca.fabs(jacobian) @ ca.fabs(x) + ca.fabs(values)
+    noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
+    margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
+    margins = ca.vertcat(ca.MX(len(fs.bounded), 1), margins[len(fs.bounded) :])
+    slack = ca.fmax(0.5 * margins / norms, 1e-12)
+    inside_lower, inside_upper = lower + margins, upper - margins
+
+    # A pinned row is a slab, thicker than the largest margin of any pinned row, so that
+    # boundaries that meet in a point stay consistent in floating point.
+    pinned = ca.logic_or(undefined, excess > 0)
+    largest = ca.mmax(ca.if_else(pinned, margins / norms, 0))
+    thickness = ca.fmax(2 * largest, _SLAB) * norms
+    has_upper = ca.DM(np.isfinite(fs.upper).astype(float))
+    above = ca.logic_and(
+        pinned, ca.if_else(undefined, has_upper, values > upper)
+    )
+    below = ca.logic_and(pinned, ca.logic_not(above))
+    pinned_lower = ca.if_else(above, ca.fmax(inside_upper - thickness, inside_lower), inside_lower)
+    pinned_upper = ca.if_else(below, ca.fmin(inside_lower + thickness, inside_upper), inside_upper)
+
+    # More pinned inequalities than variables, or an undefined row with two sides: no solution.
+    two_sided = ca.DM((np.isfinite(fs.lower) & np.isfinite(fs.upper)).astype(float))
+    equality = ca.DM(fs.equality.astype(float))
+    too_many = ca.sum1(pinned) > n + ca.sum1(pinned * equality)
+    ambiguous = ca.sum1(undefined * two_sided) > 0
+    possible = ca.logic_not(ca.logic_or(too_many, ambiguous))
+    outputs = [
+        norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper, possible
+    ]  # fmt: skip
+    return FastFunction(ca.Function("problem", [x, values, L, K], [dense(o) for o in outputs]))
 
 
-def _size(limit: Floats) -> Floats:
-    return np.where(np.isfinite(limit), np.abs(limit), 0.0)
+def _size(limit: Floats) -> Any:
+    return ca.DM(np.where(np.isfinite(limit), np.abs(limit), 0.0))

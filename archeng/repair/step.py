@@ -1,0 +1,274 @@
+r"""One SQP step as a single compiled CasADi function.
+
+At an iterate z with multipliers u the function evaluates the rows and their whitened
+gradients, builds the quadratic model of the repair problem and solves it by DAQP, all without
+returning to Python in between.
+
+==========  =====================================================  ==============
+symbol      meaning                                                name here
+==========  =====================================================  ==============
+c_j         scaled rows r_j / norm_j, shape (m,)                   ``c``
+A           scaled whitened gradients, shape (m, n)                ``A``
+u           multipliers of the scaled rows, shape (m,)             ``u``
+W           I + sum_j u_j d2c_j, shape (n, n)                      ``W``
+d           step, shape (n,)                                       ``d``
+==========  =====================================================  ==============
+
+W is indefinite where rows curve away, even next to a solution. Adding the squares of the
+linearised active rows, :math:`\tau |A_S d - b_S|^2`, changes nothing on the tangent space of
+those rows but makes W convex there [NW06 ch. 17]. If that is not enough, DAQP cannot factor
+it, and the step is taken again with the negative eigenvalues of W reflected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.repair.problem import Problem
+
+_INFINITE = 1e30  # DAQP's own infinity
+_LARGE = 1e20
+_CONVEXIFY = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
+_QP_OPTIONS = {
+    "error_on_fail": False,
+    "print_time": False,
+    "daqp": {"primal_tol": 2e-12, "dual_tol": 1e-12},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What is known at an iterate z, and the step from there.
+
+    Attributes
+    ----------
+    d, u : ndarray, shapes (n,) and (m,)
+        Step and its multipliers.
+    c, Ad : ndarray, shape (m,)
+        Scaled rows at z, and their predicted change along the step.
+    violation : float
+        Sum of the scaled violations at z; infinite if a row is undefined there.
+    satisfied : bool
+        Every row is within its slack at z.
+    residual : float
+        Largest entry of z + A^T u for the multipliers given, 0 at a solution.
+    unsteady : float
+        Largest entry of the gradient of the quadratic model at the step, 0 if solved exactly.
+    solved : bool
+        The quadratic program was solved: the step satisfies the linearised rows (unless they
+        were relaxed) and is stationary.
+    relaxed : bool
+        The step comes from the elastic program.
+    """
+
+    d: Floats
+    u: Floats
+    c: Floats
+    Ad: Floats
+    violation: float
+    satisfied: bool
+    residual: float
+    unsteady: float
+    solved: bool
+    relaxed: bool
+
+
+class StepFunction:
+    """The compiled step for one feasible set.
+
+    ``convexify`` reflects negative eigenvalues of W; ``elastic`` relaxes the violated rows.
+    """
+
+    def __init__(
+        self, feasible_set: FeasibleSet, *, convexify: bool = False, elastic: bool = False
+    ) -> None:
+        self.elastic = elastic
+        function = _build(feasible_set, convexify, elastic)
+        self._buffer, self._evaluate = function.buffer()
+        shapes = [function.size_in(i) for i in range(function.n_in())]
+        self._in = {
+            function.name_in(i): np.zeros(shapes[i], order="F") for i in range(function.n_in())
+        }
+        self._flat = {k: a.reshape(-1, order="F") for k, a in self._in.items()}
+        self._out = {
+            function.name_out(i): np.zeros(function.size_out(i)[0])
+            for i in range(function.n_out())
+        }
+        for i, array in enumerate(self._flat.values()):
+            self._buffer.set_arg(i, memoryview(array))
+        for i, array in enumerate(self._out.values()):
+            self._buffer.set_res(i, memoryview(array))
+        self._metric: object = None
+
+    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
+        """Set the point, the metric, the scale and the limits for the following calls."""
+        values = self._in
+        if self._metric is not problem.metric:
+            values["L"][:] = problem.metric.L
+            values["K"][:] = problem.metric.constant
+            self._metric = problem.metric
+        flat = self._flat
+        flat["x"][:] = problem.x
+        flat["norms"][:] = problem.norms
+        flat["slack"][:] = problem.slack
+        np.clip(lower / problem.norms, -_INFINITE, _INFINITE, out=flat["low"])
+        np.clip(upper / problem.norms, -_INFINITE, _INFINITE, out=flat["high"])
+
+    def __call__(
+        self,
+        z: Floats,
+        u: Floats,
+        *,
+        shift: Floats | float = 0.0,
+        weight: float = 0.0,
+        price: float = 0.0,
+    ) -> Step:
+        """Evaluate at z with multipliers u.
+
+        ``shift`` (m,) is added to the linearised rows (second-order correction); ``weight`` is
+        that of the squares of the active rows in W; ``price`` is that of relaxing the rows, in
+        the elastic program.
+        """
+        flat, out = self._flat, self._out
+        flat["z"][:] = z
+        flat["u"][:] = u
+        flat["shift"][:] = shift
+        flat["weight"][:] = weight
+        flat["price"][:] = price
+        out["d"][:] = np.nan
+        try:
+            self._evaluate()
+        except RuntimeError:  # the eigenvalue iteration did not converge
+            out["info"][3:] = np.inf
+        violation, excess, residual, infeasible, unsteady = out["info"].tolist()
+        d = out["d"].copy()
+        good = infeasible <= 1e-9 * (1.0 + float(np.abs(d).max()))
+        return Step(
+            d=d,
+            u=out["u_next"].copy(),
+            c=out["c"].copy(),
+            Ad=out["Ad"].copy(),
+            violation=violation,
+            satisfied=excess <= 0.0,
+            residual=residual,
+            unsteady=unsteady,
+            solved=good and unsteady <= 1e-5 * (1.0 + price),
+            relaxed=self.elastic,
+        )
+
+
+def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
+    """Build the function (z, u, shift, weight, price; x, L, K, norms, slack, low, high) -> step."""
+    n, m, m_n = fs.n, fs.m, fs.n_nonlinear
+    z, u, shift = ca.MX.sym("z", n), ca.MX.sym("u", m), ca.MX.sym("shift", m)
+    weight, price = ca.MX.sym("weight"), ca.MX.sym("price")
+    x, L, K = ca.MX.sym("x", n), ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
+    norms, slack = ca.MX.sym("norms", m), ca.MX.sym("slack", m)
+    low, high = ca.MX.sym("low", m), ca.MX.sym("high", m)
+
+    y = x + L @ z
+    values = fs.general_rows.function(y)
+    if len(fs.bounded):
+        values = ca.vertcat(y[fs.bounded.tolist()], values)
+    c = values / norms
+    gradients = K
+    if m_n:
+        _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
+        gradients = ca.vertcat(K, ca.project(jacobian, fs.jacobian_sparsity) @ L)
+    A = gradients / ca.repmat(norms, 1, n)
+
+    # Rows that are undefined, or infinitely steep, at z leave the linearisation.
+    defined = ca.logic_and(ca.fabs(c) < _LARGE, ca.sum2(ca.fabs(A)) < _LARGE)
+    if m_n:
+        A = ca.if_else(ca.repmat(defined, 1, n), A, 0)
+        c_safe = ca.if_else(defined, c, 0)
+    else:
+        c_safe = c
+    above, below = c - high, low - c
+    excess = ca.fmax(ca.fmax(above, below), 0)
+    violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(ca.if_else(defined, excess, 0)), ca.inf)
+    outside = ca.if_else(defined, ca.fmax(above, below) - slack, 1.0)
+
+    lba = ca.if_else(defined, ca.fmax(low - c_safe - shift, -_INFINITE), -_INFINITE)
+    uba = ca.if_else(defined, ca.fmin(high - c_safe - shift, _INFINITE), _INFINITE)
+    W, g = ca.MX.eye(n), z
+    if m_n:
+        curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])
+        bend = L.T @ curvature @ L
+        bend = ca.if_else(ca.norm_fro(bend) < _LARGE, bend, 0)
+        aim = ca.if_else(u > 0, uba, lba)
+        active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < _LARGE)
+        curved = ca.norm_fro(bend) > 1e-3
+        length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
+        tau = active * curved * weight * (1 + ca.norm_fro(bend)) / length_squared
+        aim = ca.if_else(tau > 0, aim, 0)
+        W = W + bend + A.T @ (ca.repmat(tau, 1, n) * A)
+        if convexify:
+            W = ca.convexify(ca.densify((W + W.T) / 2), _CONVEXIFY)
+        g = z - A.T @ (tau * aim)
+    W = ca.densify(W)
+
+    d, u_next = (_elastic_qp if elastic else _plain_qp)(n, m, W, g, A, lba, uba, excess, price)
+    Ad = A @ d
+    infeasible = ca.mmax(ca.fmax(lba - Ad, Ad - uba))
+    unsteady = ca.norm_inf(W @ d + g + A.T @ u_next)
+    if elastic:
+        infeasible = ca.MX(0)
+    info = ca.vertcat(
+        violation, ca.mmax(outside), ca.norm_inf(z + A.T @ u), infeasible, unsteady
+    )
+    inputs = {
+        "z": z, "u": u, "shift": shift, "weight": weight, "price": price, "x": x, "L": L, "K": K,
+        "norms": norms, "slack": slack, "low": low, "high": high,
+    }  # fmt: skip
+    outputs = {"d": d, "u_next": u_next, "c": c, "Ad": Ad, "info": info}
+    return ca.Function(
+        "step",
+        list(inputs.values()),
+        [ca.densify(o) for o in outputs.values()],
+        list(inputs),
+        list(outputs),
+    )
+
+
+def _plain_qp(
+    n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any, excess: Any, price: Any
+) -> tuple[Any, Any]:
+    shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
+    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    solution = qp(h=W, g=g, a=ca.densify(A), lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
+    return solution["x"], solution["lam_a"]
+
+
+def _elastic_qp(
+    n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any, excess: Any, price: Any
+) -> tuple[Any, Any]:
+    """Relax the rows that are violated now by one common t >= 0, at a price.
+
+    low - t <= A d <= high + t, as two one-sided rows each.
+    """
+    shapes = {"h": ca.Sparsity.dense(n + 1, n + 1), "a": ca.Sparsity.dense(2 * m + 1, n + 1)}
+    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    relax = excess > 0
+    rows = ca.vertcat(
+        ca.horzcat(A, relax),
+        ca.horzcat(A, -relax),
+        ca.horzcat(ca.MX(1, n), ca.MX(1)),
+    )
+    infinite = ca.DM.ones(m) * _INFINITE
+    solution = qp(
+        h=ca.densify(ca.diagcat(W, ca.MX(1))),
+        g=ca.vertcat(g, price),
+        a=ca.densify(rows),
+        lba=ca.vertcat(lba, -infinite, 0),
+        uba=ca.vertcat(infinite, uba, _INFINITE),
+        lbx=-ca.inf,
+        ubx=ca.inf,
+    )
+    return solution["x"][:n], solution["lam_a"][:m] + solution["lam_a"][m : 2 * m]
