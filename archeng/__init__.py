@@ -1,1 +1,35 @@
-"""archeng."""
+"""archeng: engineering design with expensive simulators and explicit constraints.
+
+Write the constraints as CasADi formulas, hand over a black-box simulator, and get a good
+design with the guarantee that the simulator never ran at an illegal one::
+
+    result = archeng.solve(model, simulator)
+"""
+
+from archeng import errors
+from archeng._version import __version__
+from archeng.model import Model, from_nlp, from_opti
+from archeng.report import ProgressLine
+from archeng.result import Result, Status
+from archeng.runner import Candidate, Run, sample_feasible, solve
+from archeng.settings import Settings
+from archeng.simulator import Design
+from archeng.strategy import StopReason
+
+__all__ = [
+    "Candidate",
+    "Design",
+    "Model",
+    "ProgressLine",
+    "Result",
+    "Run",
+    "Settings",
+    "Status",
+    "StopReason",
+    "__version__",
+    "errors",
+    "from_nlp",
+    "from_opti",
+    "sample_feasible",
+    "solve",
+]

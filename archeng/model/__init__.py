@@ -1,6 +1,7 @@
 """What the engineer declares, and its compiled form."""
 
 from archeng.model.compile import compile_model
+from archeng.model.convert import as_model
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model
@@ -14,6 +15,7 @@ __all__ = [
     "RowInfo",
     "RowKind",
     "Variable",
+    "as_model",
     "compile_model",
     "from_nlp",
     "from_opti",

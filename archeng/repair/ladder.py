@@ -138,6 +138,8 @@ class Repairer:
     ) -> Answer:
         if self._ipopt is None:
             self._ipopt = Ipopt(self.feasible_set, self.settings.ipopt_max_iterations)
+        if z is None and not np.all(np.isfinite(self.feasible_set.values(problem.x))):
+            z = problem.inside_bounds()
         return self._ipopt.solve(problem, lower, upper, z)
 
     def _metric_of(self, distribution: Distribution) -> Metric:

@@ -39,6 +39,7 @@ _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of 
 _SLAB = 1e-10  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
 _LARGE = 1e20
+_INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
 
 Limits = tuple[Floats, Floats]
 
@@ -91,6 +92,18 @@ class Problem:
         k = len(fs.bounded)
         y[fs.bounded] = np.minimum(np.maximum(y[fs.bounded], fs.lower[:k]), fs.upper[:k])
         return y
+
+    def inside_bounds(self) -> Floats:
+        """Whitened displacement (n,) to the nearest point well inside the bounds.
+
+        A start for rows that are undefined outside the bounds, or infinitely steep on them.
+        """
+        fs = self.feasible_set
+        low, high = fs.box()
+        step = _INSIDE * np.sqrt(np.sum(self.metric.L**2, axis=1))
+        step = np.minimum(step, (high - low) / 4)
+        y = np.minimum(np.maximum(self.x, low + step), high - step)
+        return self.metric.distribution.whiten(y - self.x)
 
     def gradients(self, y: Floats) -> Floats:
         """Scaled whitened gradients (m, n) of the rows at y."""

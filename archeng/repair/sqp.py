@@ -87,6 +87,9 @@ class SequentialQp:
         z = np.zeros(fs.n) if z is None else z
         u = np.zeros(fs.m)
         step = self._plain(z, u)
+        if not np.isfinite(step.violation):
+            z = problem.inside_bounds()
+            step = self._plain(z, u)
         if fs.is_linear:
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return Answer(outcome, z + step.d, step.u, 1, step.unsteady)

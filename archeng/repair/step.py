@@ -184,19 +184,18 @@ def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
     A = gradients / ca.repmat(norms, 1, n)
 
     # Rows that are undefined, or infinitely steep, at z leave the linearisation.
-    defined = ca.logic_and(ca.fabs(c) < _LARGE, ca.sum2(ca.fabs(A)) < _LARGE)
+    defined = ca.fabs(c) < _LARGE
+    usable = ca.logic_and(defined, ca.sum2(ca.fabs(A)) < _LARGE)
     if m_n:
-        A = ca.if_else(ca.repmat(defined, 1, n), A, 0)
-        c_safe = ca.if_else(defined, c, 0)
-    else:
-        c_safe = c
-    above, below = c - high, low - c
-    excess = ca.fmax(ca.fmax(above, below), 0)
-    violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(ca.if_else(defined, excess, 0)), ca.inf)
-    outside = ca.if_else(defined, ca.fmax(above, below) - slack, 1.0)
+        A = ca.if_else(ca.repmat(usable, 1, n), A, 0)
+    c_safe = ca.if_else(defined, c, 0)
+    outside = ca.fmax(c_safe - high, low - c_safe)
+    excess = ca.fmax(outside, 0)
+    violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(excess), ca.inf)
+    outside = ca.if_else(defined, outside - slack, 1.0)
 
-    lba = ca.if_else(defined, ca.fmax(low - c_safe - shift, -_INFINITE), -_INFINITE)
-    uba = ca.if_else(defined, ca.fmin(high - c_safe - shift, _INFINITE), _INFINITE)
+    lba = ca.if_else(usable, ca.fmax(low - c_safe - shift, -_INFINITE), -_INFINITE)
+    uba = ca.if_else(usable, ca.fmin(high - c_safe - shift, _INFINITE), _INFINITE)
     W, g = ca.MX.eye(n), z
     if m_n:
         curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])

@@ -1,0 +1,99 @@
+"""Plain records of what happened: one per simulator call, one per generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One simulator call with the certificate of the repair that led to it.
+
+    Attributes
+    ----------
+    index : int
+        Number of the call, from 0.
+    x : ndarray
+        The full vector that was simulated.
+    objective : float
+        As the simulator returned it; NaN if the call did not end well.
+    status : str
+        ``ok``, ``failed`` or ``invalid``.
+    max_violation : float
+        Largest violation of an explicit constraint at ``x``, evaluated by the gate: 0.
+    sampled : ndarray
+        The candidate that CMA-ES drew, before the repair.
+    repair_kind, repair_solver : str
+    repair_iterations : int
+    repair_distance_squared, kkt_residual : float
+    seconds : float
+        Time in the simulator.
+    message : str
+        Traceback or reason if the call did not end well.
+    """
+
+    index: int
+    generation: int
+    restart: int
+    x: Floats
+    objective: float
+    status: str
+    max_violation: float
+    sampled: Floats
+    repair_kind: str
+    repair_solver: str
+    repair_iterations: int
+    repair_distance_squared: float
+    kkt_residual: float
+    seconds: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One generation. Times are seconds; ``best`` is the best objective so far."""
+
+    generation: int
+    restart: int
+    population_size: int
+    evaluations: int
+    best: float
+    best_in_generation: float
+    sigma: float
+    alpha: float
+    d_m: float
+    condition: float
+    n_active: int
+    repairs: dict[str, int] = field(default_factory=dict)
+    repair_seconds: float = 0.0
+    simulator_seconds: float = 0.0
+    strategy_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class RowAtBest:
+    """An explicit constraint at the best design."""
+
+    name: str
+    kind: str
+    value: float
+    lower: float
+    upper: float
+    active: bool
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class VariableAtBest:
+    """A scalar variable at the best design."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    unit: str

@@ -1,0 +1,59 @@
+"""A progress line for terminals, as a callback of ``solve``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Protocol, TextIO
+
+
+class _Observable(Protocol):
+    """What a progress line needs to know of a run."""
+
+    n_evaluations: int
+    max_evaluations: int | None
+    history: Any
+
+
+class ProgressLine:
+    """Callback that shows calls, best objective, step size and repairs while a run goes on.
+
+    On a terminal one line is rewritten; elsewhere a line is printed every few seconds.
+
+    Parameters
+    ----------
+    stream : text stream
+        Standard error by default.
+    every : float
+        Least number of seconds between two updates (plain streams: ten times that).
+    """
+
+    def __init__(self, stream: TextIO | None = None, every: float = 0.2) -> None:
+        self._stream = stream or sys.stderr
+        self._terminal = self._stream.isatty()
+        self._every = every if self._terminal else 10 * every
+        self._begin = time.monotonic()
+        self._last = -float("inf")
+
+    def __call__(self, run: _Observable) -> None:
+        """Update the line."""
+        now = time.monotonic()
+        if not run.history or now - self._last < self._every:
+            return
+        self._last = now
+        g = run.history[-1]
+        budget = f"/{run.max_evaluations}" if run.max_evaluations else ""
+        repairs = " ".join(f"{k}:{v}" for k, v in g.repairs.items())
+        text = (
+            f"{run.n_evaluations}{budget} calls  best {g.best:.8g}  sigma {g.sigma:.2e}  "
+            f"alpha {g.alpha:.2g}  active {g.n_active}  {repairs}  {now - self._begin:.1f} s"
+        )
+        end = "\r" if self._terminal else "\n"
+        self._stream.write(text.ljust(100) + end)
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Leave the last line standing."""
+        if self._terminal:
+            self._stream.write("\n")
+            self._stream.flush()

@@ -1,0 +1,61 @@
+"""The text of ``print(result)``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from archeng.model.tables import number, text_table
+from archeng.records import Evaluation, RowAtBest, VariableAtBest
+
+
+def result_table(
+    name: str,
+    status: str,
+    message: str,
+    objective: float,
+    variables: Sequence[VariableAtBest],
+    rows: Sequence[RowAtBest],
+    evaluations: Sequence[Evaluation],
+    n_infeasible_calls: int,
+) -> str:
+    """Design with units, active constraints, calls used."""
+    parts = [
+        f"{name}: {status} ({message})",
+        f"objective {objective:.10g} after {len(evaluations)} simulator calls, "
+        f"{n_infeasible_calls} of them at infeasible designs",
+    ]
+    if variables:
+        parts += ["", _variables(variables)]
+    active = [r for r in rows if r.active]
+    if rows:
+        parts += ["", _rows(active) if active else "no explicit constraint is active"]
+    if evaluations:
+        kinds = Counter(e.repair_kind for e in evaluations)
+        bad = [e for e in evaluations if e.status != "ok"]
+        text = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        parts += ["", f"simulated designs by repair: {text}"]
+        if bad:
+            parts.append(f"{len(bad)} calls did not end well; last: {bad[-1].message.strip()[-200:]}")
+    return "\n".join(parts)
+
+
+def _variables(variables: Sequence[VariableAtBest]) -> str:
+    lines = [
+        (v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper))
+        for v in variables
+    ]
+    return text_table(("variable", "value", "unit", "lower", "upper"), lines)
+
+
+def _rows(rows: Sequence[RowAtBest]) -> str:
+    lines = []
+    for r in rows:
+        at_upper = np.isfinite(r.upper) and (
+            not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
+        )
+        limit = ("<= " if at_upper else ">= ") + number(r.upper if at_upper else r.lower)
+        lines.append((r.name, f"{r.value:.8g}", limit, r.kind, r.source or "-"))
+    return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

@@ -1,0 +1,240 @@
+"""`Result`: what ``solve`` returns. Plain data, saved as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from archeng.errors import ResultFileError
+from archeng.model import Variable
+from archeng.records import Evaluation, Floats, Generation, RowAtBest, VariableAtBest
+from archeng.report.plots import plot
+from archeng.report.tables import result_table
+from archeng.simulator import Design
+from archeng.strategy import StopReason
+
+_FORMAT = "archeng-result"
+_FORMAT_VERSION = 1
+
+
+class Status(StrEnum):
+    """What the best design is."""
+
+    TARGET = "a feasible design that reaches the target"
+    CONVERGED = "a feasible design to which the search has converged"
+    STOPPED = "the best feasible design when the run was stopped"
+    NONE = "no design: no simulation ended well"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Outcome of a run.
+
+    Attributes
+    ----------
+    x : ndarray
+        Best design as a flat vector, fixed variables included.
+    fun : float
+        Its objective.
+    design : Design
+        The same by name: ``result.design["thickness"]``.
+    nfev : int
+        Number of simulator calls.
+    success : bool
+        The target was reached or, if none was given, the search converged.
+    status : Status
+        What the design is.
+    stop_reason : StopReason
+        Why the run ended; ``message`` says it in words.
+    n_infeasible_calls : int
+        Simulator calls at designs that violate an explicit constraint: 0.
+    evaluations : tuple of Evaluation
+        Every simulator call.
+    history : tuple of Generation
+        Every generation.
+    rows : tuple of RowAtBest
+        Every explicit constraint at the best design.
+    provenance : dict
+        Versions, seed and settings.
+    """
+
+    name: str
+    x: Floats
+    fun: float
+    variables: tuple[Variable, ...]
+    status: Status
+    stop_reason: StopReason
+    maximize: bool
+    evaluations: tuple[Evaluation, ...]
+    history: tuple[Generation, ...]
+    rows: tuple[RowAtBest, ...]
+    provenance: Mapping[str, Any]
+
+    @property
+    def design(self) -> Design:
+        """The best design by name."""
+        return Design(self.variables, self.x)
+
+    @property
+    def nfev(self) -> int:
+        """Number of simulator calls."""
+        return len(self.evaluations)
+
+    @property
+    def success(self) -> bool:
+        """Whether the target was reached or, if none was given, the search converged."""
+        return self.status in (Status.TARGET, Status.CONVERGED)
+
+    @property
+    def message(self) -> str:
+        """Why the run ended, in words."""
+        return str(self.stop_reason.value)
+
+    @property
+    def n_infeasible_calls(self) -> int:
+        """Simulator calls at designs that violate an explicit constraint."""
+        return sum(e.max_violation > 0 for e in self.evaluations)
+
+    @property
+    def active(self) -> list[str]:
+        """Names of the explicit constraints that are active at the best design."""
+        return [r.name for r in self.rows if r.active]
+
+    def plot(self, kind: str = "convergence") -> Any:
+        """Return a matplotlib figure: ``convergence`` or ``search``. Needs ``archeng[plot]``."""
+        return plot(kind, self.name, self.evaluations, self.history, self.maximize)
+
+    def __str__(self) -> str:
+        return result_table(
+            self.name,
+            self.status.value,
+            self.message,
+            self.fun,
+            _variables_at(self.variables, self.x),
+            self.rows,
+            self.evaluations,
+            self.n_infeasible_calls,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<archeng.Result {self.name!r}: fun={self.fun:.8g}, nfev={self.nfev}, "
+            f"success={self.success}, {self.message}>"
+        )
+
+    # -- files ----------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON (no code in it, exact floats)."""
+        data = {
+            "format": _FORMAT,
+            "version": _FORMAT_VERSION,
+            "name": self.name,
+            "x": self.x,
+            "fun": self.fun,
+            "variables": [asdict(v) for v in self.variables],
+            "status": self.status.name,
+            "stop_reason": self.stop_reason.name,
+            "maximize": self.maximize,
+            "evaluations": [asdict(e) for e in self.evaluations],
+            "history": [asdict(g) for g in self.history],
+            "rows": [asdict(r) for r in self.rows],
+            "provenance": dict(self.provenance),
+        }
+        Path(path).write_text(json.dumps(_plain(data), allow_nan=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result that :meth:`save` wrote.
+
+        Raises
+        ------
+        ResultFileError
+            If the file is not such a result, or is damaged.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise ResultFileError(f"{path}: not an archeng result file.")
+        if data.get("version") != _FORMAT_VERSION:
+            raise ResultFileError(
+                f"{path}: file version {data.get('version')}, this archeng reads "
+                f"{_FORMAT_VERSION}."
+            )
+        try:
+            return cls(
+                name=str(data["name"]),
+                x=_array(data["x"]),
+                fun=_float(data["fun"]),
+                variables=tuple(_record(Variable, v) for v in data["variables"]),
+                status=Status[data["status"]],
+                stop_reason=StopReason[data["stop_reason"]],
+                maximize=bool(data["maximize"]),
+                evaluations=tuple(_record(Evaluation, e) for e in data["evaluations"]),
+                history=tuple(_record(Generation, g) for g in data["history"]),
+                rows=tuple(_record(RowAtBest, r) for r in data["rows"]),
+                provenance=data["provenance"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResultFileError(f"{path}: damaged result file ({error!r}).") from error
+
+
+def _variables_at(variables: tuple[Variable, ...], x: Floats) -> list[VariableAtBest]:
+    names = [(name, v) for v in variables for name in v.element_names()]
+    lower = np.concatenate([v.lower for v in variables])
+    upper = np.concatenate([v.upper for v in variables])
+    return [
+        VariableAtBest(name, float(value), float(a), float(b), v.unit)
+        for (name, v), value, a, b in zip(names, x, lower, upper, strict=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON can hold it; infinities and NaN become strings."""
+    if isinstance(value, np.ndarray):
+        return [_plain(v) for v in value.tolist()]
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _array(values: Any) -> Floats:
+    return np.array([float(v) for v in values], dtype=float)
+
+
+def _record(kind: Any, data: Any) -> Any:
+    """Rebuild a dataclass from its dictionary, arrays and special floats restored."""
+    annotations = {f.name: str(f.type) for f in fields(kind)}
+    unknown = set(data) - set(annotations)
+    if unknown:
+        raise ValueError(f"unknown fields {sorted(unknown)} in {kind.__name__}")
+    values = {}
+    for key, value in data.items():
+        if annotations[key] == "Floats":
+            values[key] = _array(value)
+        elif annotations[key] == "float":
+            values[key] = _float(value)
+        elif annotations[key].startswith("tuple"):
+            values[key] = tuple(value)
+        else:
+            values[key] = value
+    return kind(**values)

@@ -1,0 +1,138 @@
+"""Options of a run, checked before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.distribution import (
+    Distribution,
+    Floats,
+    distribution_from_covariance,
+    initial_distribution,
+)
+from archeng.errors import ModelError, SettingsError
+from archeng.model import FeasibleSet, Model
+from archeng.sampling import deviations
+
+Sense = Literal["minimize", "maximize"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the user asked of ``solve`` or ``Run``; see :func:`archeng.solve`."""
+
+    max_evaluations: int | None = None
+    max_time: float | None = None
+    target: float | None = None
+    sense: Sense = "minimize"
+    restarts: int = 0
+    population_size: int | None = None
+    callback: Callable[[Any], None] | None = None
+
+    def __post_init__(self) -> None:
+        _count("max_evaluations", self.max_evaluations, 1)
+        _count("population_size", self.population_size, 4)
+        _count("restarts", self.restarts, 0)
+        if self.max_time is not None and not _real(self.max_time, least=0.0):
+            raise SettingsError(f"max_time must be positive seconds, got {self.max_time!r}.")
+        if self.target is not None and not _real(self.target):
+            raise SettingsError(f"target must be a finite number, got {self.target!r}.")
+        if self.sense not in ("minimize", "maximize"):
+            raise SettingsError(
+                f'sense must be "minimize" or "maximize", got {self.sense!r}.'
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise SettingsError(f"callback must be callable, got {self.callback!r}.")
+
+    @property
+    def sign(self) -> float:
+        """Factor that turns the user's objective into one to minimise."""
+        return -1.0 if self.sense == "maximize" else 1.0
+
+    def reached(self, objective: float) -> bool:
+        """Whether an objective (as the user sees it) reaches the target."""
+        return self.target is not None and self.sign * objective <= self.sign * self.target
+
+
+def start_point(
+    model: Model, feasible_set: FeasibleSet, start: Mapping[str, ArrayLike] | ArrayLike | None
+) -> Floats | None:
+    """Free vector to start from: the option, else the declared starts, else None.
+
+    Variables without a declared start are put midway between their bounds if others have one.
+    """
+    fs = feasible_set
+    if start is not None:
+        try:
+            x = fs.reduce(model.flat(start))
+        except (ModelError, TypeError, ValueError) as error:
+            raise SettingsError(f"start: {error}") from error
+        if not np.all(np.isfinite(x)):
+            raise SettingsError(f"start must be finite, got {start!r}.")
+        return x
+    if np.all(np.isnan(fs.start)):
+        return None
+    low, high = fs.box()
+    with np.errstate(invalid="ignore"):
+        middle = (low + high) / 2
+    return np.where(np.isnan(fs.start), middle, fs.start)
+
+
+def start_distribution(
+    model: Model, feasible_set: FeasibleSet, sigma: Mapping[str, ArrayLike] | ArrayLike | None
+) -> Distribution:
+    """Distribution around the origin with the initial step sizes.
+
+    ``sigma``: None (a fifth of the bounds' width, or the declared scale), one number for all
+    variables, one per variable (vector or mapping), or a covariance matrix.
+    """
+    fs = feasible_set
+    origin = np.zeros(fs.n)
+    if sigma is None:
+        return initial_distribution(origin, deviations(fs))
+    if isinstance(sigma, Mapping):
+        sigma = model.flat(
+            {v.name: np.broadcast_to(sigma.get(v.name, 1.0), v.shape) for v in model.variables}
+        )
+    try:
+        array = np.asarray(sigma, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"sigma must be numbers, got {sigma!r}.") from error
+    full = model.n_variables
+    if array.ndim == 2 and array.shape == (full, full):
+        matrix = array[np.ix_(fs.free, fs.free)]
+        try:
+            return distribution_from_covariance(origin, matrix)
+        except np.linalg.LinAlgError as error:
+            raise SettingsError("sigma: the covariance matrix is not positive definite.") from error
+    if array.shape not in ((), (full,)):
+        raise SettingsError(
+            f"sigma must be one number, {full} numbers, or a {full} x {full} covariance matrix; "
+            f"got shape {array.shape}."
+        )
+    vector = fs.reduce(np.array(np.broadcast_to(array, (full,))))
+    if not (np.all(np.isfinite(vector)) and np.all(vector > 0)):
+        raise SettingsError(f"sigma must be positive and finite, got {sigma!r}.")
+    return initial_distribution(origin, vector)
+
+
+def _count(name: str, value: Any, least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise SettingsError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def _real(value: Any, least: float = -math.inf) -> bool:
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value > least
+    )

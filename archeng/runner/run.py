@@ -1,0 +1,397 @@
+"""`Run`: the one mutable thing. It owns the budget, the records and the restarts."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.distribution import Floats
+from archeng.errors import SettingsError
+from archeng.model import as_model, compile_model
+from archeng.records import Evaluation, Generation
+from archeng.repair import Repair, Repairer
+from archeng.result import Result
+from archeng.runner.options import Options, Sense, start_distribution, start_point
+from archeng.runner.outcome import make_result
+from archeng.runner.search import (
+    Population,
+    Search,
+    adapt_alpha,
+    advance,
+    begin,
+    sample_population,
+)
+from archeng.sampling import feasible_points
+from archeng.settings import Settings
+from archeng.simulator import Call, CallStatus, Design, call, check_gate, check_simulator
+from archeng.strategy import Bipop, History, Regime, StopReason, default_population_size
+from archeng.strategy import stop_reasons as strategy_stop_reasons
+
+logger = logging.getLogger("archeng")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One candidate of a generation; the sampled and the repaired point are kept apart.
+
+    Attributes
+    ----------
+    sampled : ndarray
+        Full vector that CMA-ES drew. It may violate constraints: never simulate it.
+    design : Design or None
+        The repaired, feasible design to simulate; None if the repair failed.
+    repair : Repair
+        Its certificate.
+    """
+
+    sampled: Floats
+    design: Design | None
+    repair: Repair
+
+
+class Run:
+    """A run, step by step. Options are those of :func:`archeng.solve`.
+
+    Examples
+    --------
+    Ask and tell, the simulator being called elsewhere::
+
+        run = archeng.Run(model, max_evaluations=500, seed=1)
+        while not run.stopped:
+            candidates = run.ask()
+            values = [simulate(c.design) if c.design else None for c in candidates]
+            run.tell(values)
+        result = run.result()
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        simulator: Any = None,
+        *,
+        max_evaluations: int | None = None,
+        max_time: float | None = None,
+        target: float | None = None,
+        seed: int | None = None,
+        start: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        sense: Sense = "minimize",
+        restarts: int = 0,
+        population_size: int | None = None,
+        callback: Any = None,
+        settings: Settings | None = None,
+        **nlp_arguments: Any,
+    ) -> None:
+        self.options = Options(
+            max_evaluations=max_evaluations,
+            max_time=max_time,
+            target=target,
+            sense=sense,
+            restarts=restarts,
+            population_size=population_size,
+            callback=callback,
+        )
+        self.settings = settings or Settings()
+        if not isinstance(self.settings, Settings):
+            raise SettingsError(f"settings must be an archeng.Settings, got {settings!r}.")
+        self.model = as_model(model, objective=simulator is None, **nlp_arguments)
+        if simulator is None and self.model.has_objective:
+            simulator = self.model.objective_function()
+        if simulator is not None:
+            check_simulator(simulator)
+        self.simulator = simulator
+        self.feasible_set = compile_model(self.model)
+        for note in self.feasible_set.notes:
+            logger.debug("%s", note)
+        self.seed = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+        self._rng = np.random.default_rng(self.seed)
+        self._repairer = Repairer(self.feasible_set, self.settings)
+        self._wide = start_distribution(self.model, self.feasible_set, sigma)
+        self._starts: list[Floats] = []
+        first = self._first_point(start_point(self.model, self.feasible_set, start))
+
+        self.evaluations: list[Evaluation] = []
+        self.history: list[Generation] = []
+        self.stop_reason: StopReason | None = None
+        self.best: Evaluation | None = None
+        self.n_restarts = 0
+        self._begin = time.monotonic()
+        size = population_size or default_population_size(self.feasible_set.n)
+        self._bipop = Bipop(size)
+        self._regime = self._bipop.first()
+        self._open_restart(first)
+
+    # -- looking --------------------------------------------------------------------------
+
+    @property
+    def n_evaluations(self) -> int:
+        """Simulator calls so far."""
+        return len(self.evaluations)
+
+    @property
+    def max_evaluations(self) -> int | None:
+        """The budget of simulator calls."""
+        return self.options.max_evaluations
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run has ended."""
+        return self.stop_reason is not None
+
+    def result(self) -> Result:
+        """Return the result so far; the run may go on afterwards."""
+        return make_result(self)
+
+    # -- ask and tell ---------------------------------------------------------------------
+
+    def ask(self) -> list[Candidate]:
+        """Return the candidates of the next generation, repaired and certified.
+
+        Asking again before :meth:`tell` returns the same candidates.
+        """
+        self._sample_if_needed()
+        for candidate in self._candidates:
+            if candidate.design is not None:
+                check_gate(self.feasible_set, candidate.design.x)
+        return list(self._candidates)
+
+    def tell(self, objectives: Sequence[float | None]) -> None:
+        """Give the objectives of the candidates that :meth:`ask` returned, in their order.
+
+        ``None`` or NaN: the simulation failed, or there was no design to simulate.
+        """
+        if not self._candidates:
+            raise SettingsError("tell() without ask(): there are no open candidates.")
+        if len(objectives) != len(self._candidates):
+            raise SettingsError(
+                f"tell() got {len(objectives)} objectives for {len(self._candidates)} candidates."
+            )
+        calls = []
+        for candidate, value in zip(self._candidates, objectives, strict=True):
+            if candidate.design is None:
+                continue
+            number = float("nan") if value is None else float(value)
+            ok = bool(np.isfinite(number))
+            status = CallStatus.OK if ok else CallStatus.INVALID
+            calls.append(
+                (candidate, Call(status, number if ok else float("nan"), "", 0.0))
+            )
+        for candidate, outcome in calls:
+            self._record(candidate, outcome)
+        self._close_generation()
+
+    # -- running --------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Run one generation: sample, repair, simulate, rank, update."""
+        if self.simulator is None:
+            raise SettingsError("This run has no simulator: use ask() and tell().")
+        if self.stopped:
+            return
+        self._sample_if_needed()
+        for candidate in self._candidates:
+            if candidate.design is None:
+                continue
+            reason = self._budget_reason()
+            if reason is not None:
+                self.stop_reason = reason
+                break
+            check_gate(self.feasible_set, candidate.design.x)
+            outcome = call(self.simulator, candidate.design, first=not self.evaluations)
+            self._record(candidate, outcome)
+            if self.stopped:
+                break
+        self._close_generation()
+
+    def run(self) -> Result:
+        """Run until a stopping condition holds."""
+        try:
+            while not self.stopped:
+                self.step()
+        except KeyboardInterrupt:
+            self.stop_reason = StopReason.INTERRUPTED
+            logger.warning("interrupted after %d calls", self.n_evaluations)
+        return self.result()
+
+    # -- one generation -------------------------------------------------------------------
+
+    def _sample_if_needed(self) -> None:
+        if self._candidates or self.stopped:
+            return
+        begin_time = time.perf_counter()
+        self._search = adapt_alpha(self._search, self._repairer)
+        self._population = sample_population(self._search, self._repairer, self._rng)
+        self._repair_seconds = time.perf_counter() - begin_time
+        fs = self.feasible_set
+        self._candidates = [
+            Candidate(
+                fs.expand(x),
+                Design(fs.variables, fs.expand(r.x)) if r.feasible else None,
+                r,
+            )
+            for x, r in zip(self._population.sampled, self._population.repairs, strict=True)
+        ]
+        self._outcomes: dict[int, Call] = {}
+
+    def _record(self, candidate: Candidate, outcome: Call) -> None:
+        """Keep one finished call; stop at once if it reaches the target."""
+        assert candidate.design is not None
+        position = next(i for i, c in enumerate(self._candidates) if c is candidate)
+        self._outcomes[position] = outcome
+        evaluation = Evaluation(
+            index=len(self.evaluations),
+            generation=len(self.history),
+            restart=self.n_restarts,
+            x=candidate.design.x,
+            objective=outcome.objective,
+            status=outcome.status.value,
+            max_violation=candidate.repair.max_violation,
+            sampled=candidate.sampled,
+            repair_kind=candidate.repair.kind.value,
+            repair_solver=candidate.repair.solver,
+            repair_iterations=candidate.repair.iterations,
+            repair_distance_squared=candidate.repair.distance_squared,
+            kkt_residual=candidate.repair.kkt_residual,
+            seconds=outcome.seconds,
+            message=outcome.message,
+        )
+        self.evaluations.append(evaluation)
+        self._restart_evaluations += 1
+        if outcome.status is not CallStatus.OK:
+            logger.info("call %d: %s", evaluation.index, outcome.message.strip())
+            return
+        sign = self.options.sign
+        if self.best is None or sign * outcome.objective < sign * self.best.objective:
+            self.best = evaluation
+        if self.options.reached(outcome.objective):
+            self.stop_reason = StopReason.TARGET
+
+    def _close_generation(self) -> None:
+        """Rank and update; then callback, stopping tests, restarts."""
+        begin_time = time.perf_counter()
+        objectives = np.full(len(self._candidates), np.nan)
+        for position, outcome in self._outcomes.items():
+            objectives[position] = self.options.sign * outcome.objective
+        before = self._search
+        if not self.stopped:
+            self._search = advance(before, self._population, objectives, self.settings)
+            self._tests.add(objectives)
+        self._keep_history(before, self._population, objectives, begin_time)
+        self._candidates = []
+        self._call_back()
+        if not self.stopped:
+            self.stop_reason = self._budget_reason()
+        if not self.stopped:
+            self._restart_if_needed()
+
+    def _keep_history(
+        self, search: Search, population: Population, objectives: Floats, begin_time: float
+    ) -> None:
+        eigenvalues = search.state.eigenvalues
+        finite = objectives[np.isfinite(objectives)]
+        now = time.perf_counter()
+        record = Generation(
+            generation=len(self.history),
+            restart=self.n_restarts,
+            population_size=search.parameters.population_size,
+            evaluations=self.n_evaluations,
+            best=float("nan") if self.best is None else self.best.objective,
+            best_in_generation=self.options.sign * float(finite.min()) if len(finite) else np.nan,
+            sigma=search.distribution.sigma,
+            alpha=search.alpha,
+            d_m=search.d_m,
+            condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
+            n_active=search.n_active,
+            repairs=dict(Counter(r.kind.value for r in population.repairs)),
+            repair_seconds=self._repair_seconds,
+            simulator_seconds=sum(o.seconds for o in self._outcomes.values()),
+            strategy_seconds=now - begin_time,
+        )
+        self.history.append(record)
+        logger.debug("%s", record)
+
+    def _call_back(self) -> None:
+        if self.options.callback is None:
+            return
+        try:
+            self.options.callback(self)
+        except StopIteration:
+            self.stop_reason = self.stop_reason or StopReason.CALLBACK
+
+    def _budget_reason(self) -> StopReason | None:
+        limit, most = self.options.max_evaluations, self.options.max_time
+        if limit is not None and self.n_evaluations >= limit:
+            return StopReason.MAX_EVALUATIONS
+        if most is not None and time.monotonic() - self._begin >= most:
+            return StopReason.MAX_TIME
+        return None
+
+    # -- starts and restarts --------------------------------------------------------------
+
+    def _first_point(self, start: Floats | None) -> Floats:
+        """Feasible point to begin at: the repaired start, else one of the prepared points."""
+        if start is not None:
+            distribution = replace(self._wide, mean=start)
+            repair = self._repairer.repair(start, distribution)
+            if repair.feasible:
+                return repair.x
+            logger.warning("the start could not be repaired; looking for another feasible point")
+            points = feasible_points(
+                self._repairer, self.settings.start_candidates, self._rng
+            )
+            nearest = np.argmin(np.sum(self._wide.whiten(points - start) ** 2, axis=1))
+            return np.asarray(points[nearest], dtype=float)
+        return self._prepared_point()
+
+    def _prepared_point(self) -> Floats:
+        """Return the next of the prepared feasible points; new ones are made when they run out."""
+        if not self._starts:
+            points = feasible_points(
+                self._repairer, self.settings.start_candidates, self._rng
+            )
+            self._starts = list(points)
+        return self._starts.pop(0)
+
+    def _open_restart(self, point: Floats) -> None:
+        regime: Regime = self._regime
+        distribution = replace(
+            self._wide, mean=point, sigma=self._wide.sigma * regime.sigma_factor
+        )
+        self._search = begin(distribution, point, regime.population_size)
+        self._tests = History()
+        self._candidates: list[Candidate] = []
+        self._restart_evaluations = 0
+
+    def _restart_if_needed(self) -> None:
+        """End this restart if a test says so; begin the next one, or stop."""
+        wide = self._wide
+        sigma = wide.sigma * self._regime.sigma_factor
+        largest = sigma * float(np.sqrt(np.sum(wide.factor**2, axis=1)).max())
+        reasons = strategy_stop_reasons(
+            self._search.state,
+            self._search.parameters,
+            self._tests,
+            sigma,
+            largest,
+            self.settings,
+        )
+        share = self._regime.max_evaluations
+        if share is not None and self._restart_evaluations >= share:
+            reasons.append(StopReason.RESTART_BUDGET)
+        if not reasons:
+            return
+        logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
+        if self.n_restarts >= self.options.restarts:
+            self.stop_reason = reasons[0]
+            return
+        self.n_restarts += 1
+        self._bipop = self._bipop.spent(self._regime, self._restart_evaluations)
+        self._bipop, self._regime = self._bipop.next(self._rng)
+        self._open_restart(self._prepared_point())

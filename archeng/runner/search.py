@@ -1,0 +1,102 @@
+"""One generation of ARCH around CMA-ES, as pure functions of a frozen state.
+
+The order of events is that of [SA22]: repair the mean and adapt alpha, sample and repair the
+candidates, (simulate), rank by R_T, update CMA-ES with the candidates as sampled: the repaired
+points are used for the objective only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
+from archeng.repair import Repair, Repairer
+from archeng.settings import Settings
+from archeng.strategy import (
+    Parameters,
+    State,
+    default_parameters,
+    default_population_size,
+    initial_state,
+    sample,
+    update,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """State of one restart: CMA-ES, the ranking coefficient, and a known feasible point."""
+
+    parameters: Parameters
+    state: State
+    alpha: float
+    d_m: float
+    anchor: Floats
+    n_active: int
+
+    @property
+    def distribution(self) -> Distribution:
+        """The search distribution."""
+        return self.state.distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Candidates as sampled (lambda, n), and their repairs."""
+
+    sampled: Floats
+    repairs: tuple[Repair, ...]
+
+    def distances_squared(self) -> Floats:
+        """Squared Mahalanobis repair distances (lambda,)."""
+        return np.array([r.distance_squared for r in self.repairs])
+
+
+def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:
+    """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
+    parameters = default_parameters(distribution.n, population_size)
+    return Search(parameters, initial_state(distribution), 1.0, 0.0, anchor, 0)
+
+
+def adapt_alpha(search: Search, repairer: Repairer) -> Search:
+    """Repair the mean, measure d_m, adapt alpha."""
+    s, p = search, search.parameters
+    mean = s.distribution.mean
+    repair = repairer.repair(mean, s.distribution, s.anchor)
+    d_m = mean_distance(
+        repair.distance_squared,
+        sigma_hat=sphere_step_size(p.weights, p.population_size, p.n),
+        n=p.n,
+        n_active=len(repair.active),
+        population_size=p.population_size,
+        default_size=default_population_size(p.n),
+    )
+    alpha = updated_alpha(s.alpha, d_m, s.d_m, p.n, p.population_size)
+    anchor = repair.x if repair.feasible else s.anchor
+    return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
+
+
+def sample_population(
+    search: Search, repairer: Repairer, rng: np.random.Generator
+) -> Population:
+    """Sample and repair the candidates."""
+    x = sample(search.state, search.parameters, rng)
+    repairs = tuple(repairer.repair(point, search.distribution, search.anchor) for point in x)
+    return Population(x, repairs)
+
+
+def advance(
+    search: Search, population: Population, objectives: Floats, settings: Settings
+) -> Search:
+    """Rank by R_T [SA22 eq:rt] and update CMA-ES.
+
+    ``objectives`` (lambda,) are to be minimised; NaN (failed repair or simulation) ranks last.
+    """
+    order = total_order(objectives, population.distances_squared(), search.alpha)
+    state = update(
+        search.state, search.parameters, population.sampled[order], settings.square_root
+    )
+    return replace(search, state=state)

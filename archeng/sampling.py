@@ -1,0 +1,179 @@
+"""Feasible designs before the first simulation, also on equality manifolds.
+
+Three sources, in this order: repaired uniform samples (multi-start), the paper's CMA-ES on
+the sum of constraint ranks [SA22 ssec:vs-aal-mcr] if those fail, and repaired combinations of
+the points found so far, which fill the interior. Of the pool, the most different points are
+kept (greedy maximin in units of the initial deviations).
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats, initial_distribution
+from archeng.errors import InfeasibleModelError, ModelError
+from archeng.model import FeasibleSet
+from archeng.ranking import mid_ranks
+from archeng.repair import Repair, Repairer
+from archeng.strategy import default_parameters, initial_state, sample, update
+
+logger = logging.getLogger(__name__)
+
+_MOST_ATTEMPTS = 200
+_CMA_GENERATIONS = 100
+
+
+def deviations(feasible_set: FeasibleSet) -> Floats:
+    """Initial standard deviation (n,) of each free variable.
+
+    Raises
+    ------
+    ModelError
+        If a variable has neither both bounds nor a scale.
+    """
+    fs = feasible_set
+    low, high = fs.box()
+    bounded = np.isfinite(low) & np.isfinite(high)
+    bad = [
+        name
+        for name, b, s, x in zip(fs.free_names, bounded, fs.scale, fs.start, strict=True)
+        if not b and (np.isnan(s) or np.isnan(x))
+    ]
+    if bad:
+        raise ModelError(
+            f"Variable {', '.join(bad)} has no lower and upper bound, so archeng cannot tell where "
+            "to search. Give it both bounds, or start= and scale= (a typical change)."
+        )
+    return fs.scale
+
+
+def feasible_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Floats:
+    """Return k feasible points (k, n), as different as possible.
+
+    Fewer rows come back only if the feasible set has fewer distinct points.
+
+    Raises
+    ------
+    InfeasibleModelError
+        If none is found; it names the rows in conflict at the least violating point.
+    """
+    fs = repairer.feasible_set
+    wide = initial_distribution(np.zeros(fs.n), deviations(fs))
+    found, failed = _repaired_samples(repairer, wide, k, rng)
+    if not found:
+        found = _rank_sum_search(repairer, wide, rng)
+    if not found:
+        raise _no_feasible_point(fs, failed, wide)
+    pool = [r.x for r in found]
+    pool += _combinations(repairer, wide, pool, 3 * k, rng)
+    return _spread(np.array(pool), wide, k, rng)
+
+
+def _uniform(fs: FeasibleSet, wide: Distribution, rng: np.random.Generator) -> Floats:
+    """Uniform in the box; normal around the start where there is no box."""
+    low, high = fs.box()
+    boxed = np.isfinite(low) & np.isfinite(high)
+    u, z = rng.random(fs.n), rng.standard_normal(fs.n)
+    with np.errstate(invalid="ignore"):
+        inside = low + u * (high - low)
+    return np.where(boxed, inside, fs.start + np.diag(wide.scaled_factor) * z)
+
+
+def _repaired_samples(
+    repairer: Repairer, wide: Distribution, k: int, rng: np.random.Generator
+) -> tuple[list[Repair], list[Repair]]:
+    """Repair uniform samples until there are 2k feasible ones or the attempts are used up."""
+    fs = repairer.feasible_set
+    found: list[Repair] = []
+    failed: list[Repair] = []
+    attempts = max(4 * k, 20)
+    for i in range(max(attempts, _MOST_ATTEMPTS)):
+        x = fs.start if i == 0 and np.all(np.isfinite(fs.start)) else _uniform(fs, wide, rng)
+        anchor = found[-1].x if found else None
+        repair = repairer.repair(x, wide, anchor)
+        (found if repair.feasible else failed).append(repair)
+        if len(found) >= 2 * k or (found and i >= attempts):
+            break
+    return found, failed
+
+
+def _rank_sum_search(
+    repairer: Repairer, wide: Distribution, rng: np.random.Generator
+) -> list[Repair]:
+    """CMA-ES on the sum of the mid-ranks of all violations [SA22 ssec:vs-aal-mcr].
+
+    The best candidate of each generation is also repaired: under equalities that is what
+    turns a nearly feasible point into a feasible one.
+    """
+    fs = repairer.feasible_set
+    parameters = default_parameters(fs.n)
+    for _ in range(5):
+        mean = _uniform(fs, wide, rng)
+        state = initial_state(Distribution(mean, wide.sigma, wide.factor, wide.inverse_factor))
+        for generation in range(_CMA_GENERATIONS):
+            candidates = sample(state, parameters, rng)
+            violations = np.array([fs.violations(x) for x in candidates])
+            loss = np.sum([mid_ranks(column) for column in violations.T], axis=0)
+            order = np.argsort(loss, kind="stable")
+            if generation % 10 == 9:
+                repair = repairer.repair(candidates[order[0]], state.distribution)
+                if repair.feasible:
+                    return [repair]
+            state = update(state, parameters, candidates[order], "covariant")
+    return []
+
+
+def _combinations(
+    repairer: Repairer, wide: Distribution, pool: list[Floats], k: int, rng: np.random.Generator
+) -> list[Floats]:
+    """Repaired random combinations of pairs of feasible points."""
+    points = []
+    for _ in range(k):
+        i, j = rng.integers(len(pool), size=2)
+        t = rng.uniform(-0.1, 1.1)
+        repair = repairer.repair(pool[i] + t * (pool[j] - pool[i]), wide, pool[i])
+        if repair.feasible:
+            points.append(repair.x)
+    return points
+
+
+def _spread(points: Floats, wide: Distribution, k: int, rng: np.random.Generator) -> Floats:
+    """Greedy maximin choice of k points in whitened coordinates, the first at random."""
+    z = wide.whiten(points)
+    chosen = [int(rng.integers(len(points)))]
+    distance = np.sum((z - z[chosen[0]]) ** 2, axis=1)
+    while len(chosen) < min(k, len(points)):
+        farthest = int(np.argmax(distance))
+        if distance[farthest] <= 1e-20:
+            break
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.sum((z - z[farthest]) ** 2, axis=1))
+    return points[chosen]
+
+
+def _no_feasible_point(
+    fs: FeasibleSet, failed: list[Repair], wide: Distribution
+) -> InfeasibleModelError:
+    """Name the rows violated or active at the point that violates least."""
+
+    def scaled(x: Floats) -> Floats:
+        values, jacobian = fs.values_and_jacobian(x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            norms = np.linalg.norm(jacobian @ wide.scaled_factor, axis=1)
+            size = np.where(np.isfinite(norms) & (norms > 0), norms, 1.0)
+            return np.asarray(fs.violations_of(values) / size, dtype=float)
+
+    best = min(failed, key=lambda r: float(np.sum(np.minimum(scaled(r.x), 1e6))))
+    violations = fs.violations(best.x)
+    violated = [j for j in range(fs.m) if violations[j] > 0]
+    others = [j for j in best.active if j not in violated]
+    lines = [f"  {fs.rows[j]}: violated by {violations[j]:.3g}" for j in violated]
+    lines += [f"  {fs.rows[j]}: at its limit" for j in others]
+    return InfeasibleModelError(
+        f"No feasible design of model {fs.name!r} was found in {len(failed)} attempts. At the "
+        f"least violating point these constraints are in conflict:\n" + "\n".join(lines) + "\n"
+        "Relax one of them, or give the variables a start= near a feasible design.",
+        [str(fs.rows[j]) for j in (*violated, *others)],
+    )

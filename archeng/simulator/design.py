@@ -1,0 +1,54 @@
+"""`Design`: what a simulator receives. Names, not positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.model import Variable
+
+Floats = NDArray[np.float64]
+
+
+class Design(Mapping[str, Any]):
+    """A read-only mapping from variable name to float or array.
+
+    ``design.x`` is the flat vector in declaration order, fixed variables included; NumPy
+    functions take the design itself: ``np.asarray(design)``.
+    """
+
+    __slots__ = ("_variables", "x")
+
+    def __init__(self, variables: Sequence[Variable], x: Floats) -> None:
+        vector = np.array(x, dtype=float)
+        vector.flags.writeable = False
+        self.x = vector
+        self._variables = tuple(variables)
+
+    def __getitem__(self, name: str) -> Any:
+        k = 0
+        for variable in self._variables:
+            if variable.name == name:
+                return variable.reshape(self.x[k : k + variable.size])
+            k += variable.size
+        raise KeyError(f"{name!r} is not a variable; there are {', '.join(self)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return (v.name for v in self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        array = np.array(self.x, dtype=dtype)
+        return array
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={self[name]!r}" for name in self)
+        return f"Design({inner})"
+
+    def __reduce__(self) -> Any:
+        return (Design, (self._variables, np.array(self.x)))
