@@ -47,7 +47,7 @@ class Distribution:
         return self.sigma * self.factor
 
     def steps(self, z: Floats) -> Floats:
-        """Steps y = F z of standard normal samples z, both (k, n) [SA22 Step 1]."""
+        """Return the steps y = F z of standard normal samples z, both (k, n) [SA22 Step 1]."""
         return z @ self.factor.T
 
     def whiten(self, difference: Floats) -> Floats:

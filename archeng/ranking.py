@@ -52,7 +52,7 @@ def total_order(objectives: Floats, distances_squared: Floats, alpha: float) -> 
 
 
 def normal_order_statistics(k: int) -> Floats:
-    """Expected ascending order statistics (k,) of k standard normals, Blom's approximation."""
+    """Return the expected order statistics (k,) of k standard normals, ascending (Blom)."""
     i = np.arange(1, k + 1)
     return np.asarray(ndtri((i - 0.375) / (k + 0.25)), dtype=float)
 

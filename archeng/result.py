@@ -167,8 +167,7 @@ class Result:
             raise ResultFileError(f"{path}: not an archeng result file.")
         if data.get("version") != _FORMAT_VERSION:
             raise ResultFileError(
-                f"{path}: file version {data.get('version')}, this archeng reads "
-                f"{_FORMAT_VERSION}."
+                f"{path}: file version {data.get('version')}, this archeng reads {_FORMAT_VERSION}."
             )
         try:
             return cls(
@@ -227,7 +226,7 @@ def _record(kind: Any, data: Any) -> Any:
     unknown = set(data) - set(annotations)
     if unknown:
         raise ValueError(f"unknown fields {sorted(unknown)} in {kind.__name__}")
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         if annotations[key] == "Floats":
             values[key] = _array(value)

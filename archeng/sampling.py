@@ -26,7 +26,7 @@ _CMA_GENERATIONS = 100
 
 
 def deviations(feasible_set: FeasibleSet) -> Floats:
-    """Initial standard deviation (n,) of each free variable.
+    """Return the initial standard deviation (n,) of each free variable.
 
     Raises
     ------

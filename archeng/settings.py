@@ -42,17 +42,21 @@ class Settings:
         Stop when the best objectives of recent generations differ by less than this.
     max_condition : float
         Stop when the condition number of the covariance matrix exceeds this.
+    stop_tests : bool
+        Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target, the
+        budget or the callback ends a run, as in [SA22 ssec:vs-active-set].
     """
 
     repair_solver: RepairSolver = "auto"
     intersection_first: bool = True
     square_root: SquareRoot = "covariant"
-    margin: float = 1e-10
+    margin: float = 1e-11
     ipopt_max_iterations: int = 300
     start_candidates: int = 20
     tol_x: float = 1e-12
     tol_objective: float = 1e-12
     max_condition: float = 1e14
+    stop_tests: bool = True
 
     def __post_init__(self) -> None:
         _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))

@@ -36,7 +36,7 @@ def compile_model(model: Model) -> FeasibleSet:
     Raises
     ------
     ModelError
-        No free variable, or a row that is undefined everywhere it was tried.
+        No variable at all, or none that is free.
     InfeasibleModelError
         A constant row that does not hold, or bounds that contradict each other.
     """
@@ -55,12 +55,16 @@ def compile_model(model: Model) -> FeasibleSet:
     x, rows = _flat_rows(model, free, template)
     low, high = lower[free].copy(), upper[free].copy()
     rows = _drop_constant(rows, x, notes)
-    rows = _absorb_bounds(rows, x, low, high, [names[i] for i in free], notes)
+    merged: dict[int, list[str]] = {}
+    rows = _absorb_bounds(rows, x, low, high, [names[i] for i in free], notes, merged)
     linear, nonlinear = _split(rows, x)
 
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
-        RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, "") for i in bounded
+        RowInfo(
+            f"bounds of {names[free[i]]}", RowKind.BOUND, False, ", ".join(merged.get(int(i), []))
+        )
+        for i in bounded
     ]
     general = [*linear, *nonlinear]
     expression = _stack([r.expression for r in general], x)
@@ -79,7 +83,7 @@ def compile_model(model: Model) -> FeasibleSet:
         free=free,
         template=template,
         free_names=tuple(names[i] for i in free),
-        rows=tuple([*bound_rows, *(r.info for r in general)]),
+        rows=(*bound_rows, *(r.info for r in general)),
         lower=np.concatenate((low[bounded], [r.lower for r in general])),
         upper=np.concatenate((high[bounded], [r.upper for r in general])),
         equality=np.array([False] * len(bounded) + [r.info.equality for r in general], dtype=bool),
@@ -163,9 +167,18 @@ def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
 
 
 def _absorb_bounds(
-    rows: list[_Flat], x: Any, low: Floats, high: Floats, names: list[str], notes: list[str]
+    rows: list[_Flat],
+    x: Any,
+    low: Floats,
+    high: Floats,
+    names: list[str],
+    notes: list[str],
+    merged: dict[int, list[str]],
 ) -> list[_Flat]:
-    """Move rows that are exactly ``x_i`` or ``-x_i`` (no equalities) into the bounds."""
+    """Move rows that are exactly ``x_i`` or ``-x_i`` (no equalities) into the bounds.
+
+    ``merged`` collects, for each variable, the constraints that went into its bounds.
+    """
     kept = []
     linear = [not d for d in _depends(rows, x, order=2)]
     gradients = _linear_jacobian(_stack([r.expression for r in rows], x), x, linear)
@@ -179,6 +192,7 @@ def _absorb_bounds(
         i = int(touched[0])
         a, b = (row.lower, row.upper) if gradient[i] > 0 else (-row.upper, -row.lower)
         low[i], high[i] = max(low[i], a), min(high[i], b)
+        merged.setdefault(i, []).append(str(row.info))
         notes.append(f"row {row.info.name} is a bound on {names[i]} and was merged with it")
         if low[i] > high[i]:
             raise InfeasibleModelError(

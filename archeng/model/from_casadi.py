@@ -223,7 +223,9 @@ def _vector(what: str, value: ArrayLike, size: int) -> Floats:
         array = array.reshape(-1, order="F") if array.ndim else array
         return np.array(np.broadcast_to(array[0] if array.shape == (1,) else array, (size,)))
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{what} must be a number or have {size} entries, got {value!r}.") from error
+        raise ModelError(
+            f"{what} must be a number or have {size} entries, got {value!r}."
+        ) from error
 
 
 def _symbol_names(x: Any) -> list[str]:

@@ -30,8 +30,8 @@ class FastFunction:
         self._buffer, self._evaluate = f.buffer()
         self._inputs = [np.zeros(f.size_in(i), order="F") for i in range(f.n_in())]
         self._outputs = [np.zeros(f.size_out(i), order="F") for i in range(f.n_out())]
-        self._in = [a.reshape(-1, order="F") for a in self._inputs]
-        self._out = [a.reshape(-1, order="F") for a in self._outputs]
+        self._in: list[Any] = [a.reshape(-1, order="F") for a in self._inputs]
+        self._out: list[Any] = [a.reshape(-1, order="F") for a in self._outputs]
         self._vector = [s[1] == 1 for s in (f.size_out(i) for i in range(f.n_out()))]
         for i, a in enumerate(self._in):
             self._buffer.set_arg(i, memoryview(a))

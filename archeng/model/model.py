@@ -214,7 +214,7 @@ class Model:
         return self._objective is not None
 
     def objective_function(self) -> Callable[[ArrayLike], float]:
-        """The objective as a function of a flat vector (or of a design)."""
+        """Return the objective as a function of a flat vector (or of a design)."""
         if self._objective is None:
             raise ModelError(f"Model {self.name!r} has no objective.")
         function = ca.Function("objective", [self.symbols], [self._objective])

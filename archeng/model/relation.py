@@ -91,8 +91,8 @@ def _limits(
 
 
 def _is_relation(expression: Any) -> bool:
-    probe = expression.nonzeros()[0] if isinstance(expression, ca.SX) else expression
-    return any(probe.is_op(op) for op in (*_LESS, ca.OP_EQ, ca.OP_NE))
+    parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
+    return any(part.is_op(op) for part in parts for op in (*_LESS, ca.OP_EQ, ca.OP_NE))
 
 
 def _scalar(element: Any, label: str) -> list[Row]:

@@ -31,9 +31,7 @@ def number(value: float) -> str:
     return "-" if not np.isfinite(value) else f"{value:.6g}"
 
 
-def model_table(
-    name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]
-) -> str:
+def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]) -> str:
     """Return the text of ``print(model)``."""
     first = [
         (label, number(low), number(high), number(start), v.unit or "-")

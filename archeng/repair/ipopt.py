@@ -7,6 +7,8 @@ composed from those of the rows, J L and L^T H L, so that sparse rows stay cheap
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
@@ -61,7 +63,7 @@ class Ipopt:
             ["x", "p", "lam_f", "lam_g"],
             ["triu_hess_gamma_x_x"],
         )
-        options = {
+        options: Any = {
             "ipopt": {**_OPTIONS, "max_iter": max_iterations},
             "print_time": False,
             "error_on_fail": False,

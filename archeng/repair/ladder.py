@@ -67,9 +67,7 @@ class Repairer:
         self._sqp: SequentialQp | None = None
         self._ipopt: Ipopt | None = None
 
-    def repair(
-        self, x: Floats, distribution: Distribution, anchor: Floats | None = None
-    ) -> Repair:
+    def repair(self, x: Floats, distribution: Distribution, anchor: Floats | None = None) -> Repair:
         """Repair a point in the metric of the search distribution.
 
         Parameters
@@ -147,9 +145,7 @@ class Repairer:
             self._metric = Metric.of(self.feasible_set, distribution)
         return self._metric
 
-    def _record(
-        self, kind: RepairKind, problem: Problem, point: _Point, iterations: int
-    ) -> Repair:
+    def _record(self, kind: RepairKind, problem: Problem, point: _Point, iterations: int) -> Repair:
         violation = 0.0
         if not point.feasible:
             violation = float(self.feasible_set.violations_of(point.values).max())
@@ -168,9 +164,7 @@ class Repairer:
 
 def _unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
     active = np.flatnonzero((values == fs.lower) | (values == fs.upper) | fs.equality)
-    return Repair(
-        RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0
-    )
+    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0)
 
 
 def _better(a: _Point, b: _Point, fs: FeasibleSet) -> bool:

@@ -36,7 +36,7 @@ from archeng.model.functions import FastFunction, dense
 
 EPSILON = float(np.finfo(float).eps)
 _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
-_SLAB = 1e-10  # least thickness of a pinned boundary, in deviations across it
+_SLAB = 1e-9  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
 _LARGE = 1e20
 _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
@@ -142,9 +142,7 @@ class ProblemMaker:
             x, values, metric.L, metric.constant
         )
         intersection = (pinned_lower, pinned_upper) if possible[0] else None
-        return Problem(
-            fs, metric, x, norms, margins, slack, (lower, upper), intersection
-        )
+        return Problem(fs, metric, x, norms, margins, slack, (lower, upper), intersection)
 
 
 def _build(fs: FeasibleSet, margin: float) -> FastFunction:
@@ -177,7 +175,7 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
     margins = ca.vertcat(ca.MX(len(fs.bounded), 1), margins[len(fs.bounded) :])
-    slack = ca.fmax(0.5 * margins / norms, 1e-12)
+    slack = ca.fmax(0.5 * margins / norms, 1e-13)
     inside_lower, inside_upper = lower + margins, upper - margins
 
     # A pinned row is a slab, thicker than the largest margin of any pinned row, so that
@@ -186,9 +184,7 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     largest = ca.mmax(ca.if_else(pinned, margins / norms, 0))
     thickness = ca.fmax(2 * largest, _SLAB) * norms
     has_upper = ca.DM(np.isfinite(fs.upper).astype(float))
-    above = ca.logic_and(
-        pinned, ca.if_else(undefined, has_upper, values > upper)
-    )
+    above = ca.logic_and(pinned, ca.if_else(undefined, has_upper, values > upper))
     below = ca.logic_and(pinned, ca.logic_not(above))
     pinned_lower = ca.if_else(above, ca.fmax(inside_upper - thickness, inside_lower), inside_lower)
     pinned_upper = ca.if_else(below, ca.fmin(inside_lower + thickness, inside_upper), inside_upper)

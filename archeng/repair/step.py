@@ -34,11 +34,11 @@ from archeng.repair.problem import Problem
 
 _INFINITE = 1e30  # DAQP's own infinity
 _LARGE = 1e20
-_CONVEXIFY = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
-_QP_OPTIONS = {
+_CONVEXIFY: Any = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
+_QP_OPTIONS: Any = {
     "error_on_fail": False,
     "print_time": False,
-    "daqp": {"primal_tol": 2e-12, "dual_tol": 1e-12},
+    "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
 
 
@@ -95,10 +95,9 @@ class StepFunction:
         self._in = {
             function.name_in(i): np.zeros(shapes[i], order="F") for i in range(function.n_in())
         }
-        self._flat = {k: a.reshape(-1, order="F") for k, a in self._in.items()}
-        self._out = {
-            function.name_out(i): np.zeros(function.size_out(i)[0])
-            for i in range(function.n_out())
+        self._flat: dict[str, Any] = {k: a.reshape(-1, order="F") for k, a in self._in.items()}
+        self._out: dict[str, Any] = {
+            function.name_out(i): np.zeros(function.size_out(i)[0]) for i in range(function.n_out())
         }
         for i, array in enumerate(self._flat.values()):
             self._buffer.set_arg(i, memoryview(array))
@@ -219,9 +218,7 @@ def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
     unsteady = ca.norm_inf(W @ d + g + A.T @ u_next)
     if elastic:
         infeasible = ca.MX(0)
-    info = ca.vertcat(
-        violation, ca.mmax(outside), ca.norm_inf(z + A.T @ u), infeasible, unsteady
-    )
+    info = ca.vertcat(violation, ca.mmax(outside), ca.norm_inf(z + A.T @ u), infeasible, unsteady)
     inputs = {
         "z": z, "u": u, "shift": shift, "weight": weight, "price": price, "x": x, "L": L, "K": K,
         "norms": norms, "slack": slack, "low": low, "high": high,

@@ -41,9 +41,7 @@ def plot(
     return figure
 
 
-def _convergence(
-    figure: Any, name: str, evaluations: Sequence[Evaluation], maximize: bool
-) -> None:
+def _convergence(figure: Any, name: str, evaluations: Sequence[Evaluation], maximize: bool) -> None:
     axes = figure.add_subplot()
     calls = np.arange(1, len(evaluations) + 1)
     objectives = np.array([e.objective for e in evaluations], dtype=float)

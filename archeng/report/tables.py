@@ -38,7 +38,9 @@ def result_table(
         text = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         parts += ["", f"simulated designs by repair: {text}"]
         if bad:
-            parts.append(f"{len(bad)} calls did not end well; last: {bad[-1].message.strip()[-200:]}")
+            parts.append(
+                f"{len(bad)} calls did not end well; last: {bad[-1].message.strip()[-200:]}"
+            )
     return "\n".join(parts)
 
 

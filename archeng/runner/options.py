@@ -44,9 +44,7 @@ class Options:
         if self.target is not None and not _real(self.target):
             raise SettingsError(f"target must be a finite number, got {self.target!r}.")
         if self.sense not in ("minimize", "maximize"):
-            raise SettingsError(
-                f'sense must be "minimize" or "maximize", got {self.sense!r}.'
-            )
+            raise SettingsError(f'sense must be "minimize" or "maximize", got {self.sense!r}.')
         if self.callback is not None and not callable(self.callback):
             raise SettingsError(f"callback must be callable, got {self.callback!r}.")
 
@@ -130,9 +128,5 @@ def _count(name: str, value: Any, least: int) -> None:
 
 
 def _real(value: Any, least: float = -math.inf) -> bool:
-    return (
-        isinstance(value, int | float | np.integer | np.floating)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value > least
-    )
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool) and math.isfinite(value) and bool(value > least)

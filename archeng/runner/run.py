@@ -28,10 +28,10 @@ from archeng.runner.search import (
     begin,
     sample_population,
 )
-from archeng.sampling import feasible_points
+from archeng.runner.starts import Starts
 from archeng.settings import Settings
 from archeng.simulator import Call, CallStatus, Design, call, check_gate, check_simulator
-from archeng.strategy import Bipop, History, Regime, StopReason, default_population_size
+from archeng.strategy import Bipop, History, StopReason, default_population_size
 from archeng.strategy import stop_reasons as strategy_stop_reasons
 
 logger = logging.getLogger("archeng")
@@ -114,8 +114,8 @@ class Run:
         self._rng = np.random.default_rng(self.seed)
         self._repairer = Repairer(self.feasible_set, self.settings)
         self._wide = start_distribution(self.model, self.feasible_set, sigma)
-        self._starts: list[Floats] = []
-        first = self._first_point(start_point(self.model, self.feasible_set, start))
+        self._starts = Starts(self._repairer, self._wide, self.settings.start_candidates, self._rng)
+        first = self._starts.first(start_point(self.model, self.feasible_set, start))
 
         self.evaluations: list[Evaluation] = []
         self.history: list[Generation] = []
@@ -123,6 +123,10 @@ class Run:
         self.best: Evaluation | None = None
         self.n_restarts = 0
         self._begin = time.monotonic()
+        self._search: Search
+        self._candidates: list[Candidate] = []
+        self._outcomes: dict[int, Call] = {}
+        self._repair_seconds = 0.0
         size = population_size or default_population_size(self.feasible_set.n)
         self._bipop = Bipop(size)
         self._regime = self._bipop.first()
@@ -180,9 +184,7 @@ class Run:
             number = float("nan") if value is None else float(value)
             ok = bool(np.isfinite(number))
             status = CallStatus.OK if ok else CallStatus.INVALID
-            calls.append(
-                (candidate, Call(status, number if ok else float("nan"), "", 0.0))
-            )
+            calls.append((candidate, Call(status, number if ok else float("nan"), "", 0.0)))
         for candidate, outcome in calls:
             self._record(candidate, outcome)
         self._close_generation()
@@ -238,7 +240,7 @@ class Run:
             )
             for x, r in zip(self._population.sampled, self._population.repairs, strict=True)
         ]
-        self._outcomes: dict[int, Call] = {}
+        self._outcomes = {}
 
     def _record(self, candidate: Candidate, outcome: Call) -> None:
         """Keep one finished call; stop at once if it reaches the target."""
@@ -333,40 +335,14 @@ class Run:
             return StopReason.MAX_TIME
         return None
 
-    # -- starts and restarts --------------------------------------------------------------
-
-    def _first_point(self, start: Floats | None) -> Floats:
-        """Feasible point to begin at: the repaired start, else one of the prepared points."""
-        if start is not None:
-            distribution = replace(self._wide, mean=start)
-            repair = self._repairer.repair(start, distribution)
-            if repair.feasible:
-                return repair.x
-            logger.warning("the start could not be repaired; looking for another feasible point")
-            points = feasible_points(
-                self._repairer, self.settings.start_candidates, self._rng
-            )
-            nearest = np.argmin(np.sum(self._wide.whiten(points - start) ** 2, axis=1))
-            return np.asarray(points[nearest], dtype=float)
-        return self._prepared_point()
-
-    def _prepared_point(self) -> Floats:
-        """Return the next of the prepared feasible points; new ones are made when they run out."""
-        if not self._starts:
-            points = feasible_points(
-                self._repairer, self.settings.start_candidates, self._rng
-            )
-            self._starts = list(points)
-        return self._starts.pop(0)
+    # -- restarts -------------------------------------------------------------------------
 
     def _open_restart(self, point: Floats) -> None:
-        regime: Regime = self._regime
-        distribution = replace(
-            self._wide, mean=point, sigma=self._wide.sigma * regime.sigma_factor
-        )
-        self._search = begin(distribution, point, regime.population_size)
+        sigma = self._wide.sigma * self._regime.sigma_factor
+        distribution = replace(self._wide, mean=point, sigma=sigma)
+        self._search = begin(distribution, point, self._regime.population_size)
         self._tests = History()
-        self._candidates: list[Candidate] = []
+        self._candidates = []
         self._restart_evaluations = 0
 
     def _restart_if_needed(self) -> None:
@@ -394,4 +370,4 @@ class Run:
         self.n_restarts += 1
         self._bipop = self._bipop.spent(self._regime, self._restart_evaluations)
         self._bipop, self._regime = self._bipop.next(self._rng)
-        self._open_restart(self._prepared_point())
+        self._open_restart(self._starts.next())

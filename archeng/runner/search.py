@@ -25,6 +25,8 @@ from archeng.strategy import (
     update,
 )
 
+_COINCIDE = 1e-8  # in standard deviations of the search distribution
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
@@ -79,13 +81,26 @@ def adapt_alpha(search: Search, repairer: Repairer) -> Search:
     return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
 
 
-def sample_population(
-    search: Search, repairer: Repairer, rng: np.random.Generator
-) -> Population:
+def sample_population(search: Search, repairer: Repairer, rng: np.random.Generator) -> Population:
     """Sample and repair the candidates."""
     x = sample(search.state, search.parameters, rng)
-    repairs = tuple(repairer.repair(point, search.distribution, search.anchor) for point in x)
-    return Population(x, repairs)
+    repairs = [repairer.repair(point, search.distribution, search.anchor) for point in x]
+    return Population(x, tuple(_coincide(repairs, search.distribution)))
+
+
+def _coincide(repairs: list[Repair], distribution: Distribution) -> list[Repair]:
+    """Make repaired points that differ by rounding only identical, so that they tie in f.
+
+    Samples beyond the same vertex have the same repaired point; solvers return it with
+    errors far below any step of the search.
+    """
+    z = distribution.whiten(np.array([r.x for r in repairs]) - distribution.mean)
+    result = list(repairs)
+    for k in range(1, len(repairs)):
+        same = np.flatnonzero(np.abs(z[:k] - z[k]).max(axis=1) < _COINCIDE)
+        if len(same) and repairs[k].feasible and result[same[0]].feasible:
+            result[k] = replace(repairs[k], x=result[same[0]].x)
+    return result
 
 
 def advance(
@@ -96,7 +111,5 @@ def advance(
     ``objectives`` (lambda,) are to be minimised; NaN (failed repair or simulation) ranks last.
     """
     order = total_order(objectives, population.distances_squared(), search.alpha)
-    state = update(
-        search.state, search.parameters, population.sampled[order], settings.square_root
-    )
+    state = update(search.state, search.parameters, population.sampled[order], settings.square_root)
     return replace(search, state=state)

@@ -43,8 +43,7 @@ class Design(Mapping[str, Any]):
         return len(self._variables)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        array = np.array(self.x, dtype=dtype)
-        return array
+        return np.array(self.x, dtype=dtype)
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={self[name]!r}" for name in self)

@@ -42,7 +42,7 @@ class State:
 def initial_state(distribution: Distribution) -> State:
     """Step 0: paths and correction factors start at zero."""
     n = distribution.n
-    eigenvalues = np.linalg.eigvalsh(distribution.covariance)
+    eigenvalues = np.asarray(np.linalg.eigvalsh(distribution.covariance), dtype=float)
     return State(distribution, np.zeros(n), np.zeros(n), 0.0, 0.0, eigenvalues, 0)
 
 
@@ -53,10 +53,8 @@ def sample(state: State, parameters: Parameters, rng: np.random.Generator) -> Fl
     return d.mean + d.sigma * d.steps(z)
 
 
-def update(
-    state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot
-) -> State:
-    """Steps 3 to 5: the next state from the candidates (lambda, n), best first."""
+def update(state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot) -> State:
+    """Return the next state (steps 3 to 5) from the candidates (lambda, n), best first."""
     d, p = state.distribution, parameters
     steps = (ordered[: len(p.weights)] - d.mean) / d.sigma
     mean_step = p.weights @ steps
@@ -126,8 +124,8 @@ def _factor(
     )
     root, _, _ = symmetric_root(whitened)
     factor = d.factor @ root
-    eigenvalues = np.linalg.eigvalsh(factor @ factor.T)
-    return factor, np.linalg.inv(factor), eigenvalues
+    eigenvalues = np.asarray(np.linalg.eigvalsh(factor @ factor.T), dtype=float)
+    return factor, np.asarray(np.linalg.inv(factor), dtype=float), eigenvalues
 
 
 def with_mean(state: State, mean: Floats) -> State:

@@ -11,7 +11,7 @@ from archeng.distribution import Floats
 
 
 def default_population_size(n: int) -> int:
-    """lambda = 4 + floor(3 ln n)."""
+    """Lambda = 4 + floor(3 ln n)."""
     return 4 + int(3 * math.log(n))
 
 

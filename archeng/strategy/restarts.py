@@ -55,6 +55,4 @@ class Bipop:
             budget = max(self.last_large_evaluations // 2, size)
             return self, Regime(size, float(10 ** (-2 * v)), budget, large=False)
         updated = replace(self, n_large=self.n_large + 1)
-        return updated, Regime(
-            self.default_size * 2**updated.n_large, 1.0, None, large=True
-        )
+        return updated, Regime(self.default_size * 2**updated.n_large, 1.0, None, large=True)

@@ -66,6 +66,8 @@ def stop_reasons(
     settings: Settings,
 ) -> list[StopReason]:
     """Return all reasons to end this restart, in a fixed order; empty to go on."""
+    if not settings.stop_tests:
+        return []
     return list(
         _reasons(state, parameters, history, initial_sigma, initial_largest_deviation, settings)
     )

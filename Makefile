@@ -1,0 +1,52 @@
+# On a fresh machine: `make demo` and `make test` set everything up by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+export PYTHONPATH := $(CURDIR)
+export OPENBLAS_NUM_THREADS ?= 1
+SEEDS ?= 25
+JOBS ?= 2
+
+.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead clean
+
+help:  ## show this list
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "archeng needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+	$(PIP) install --quiet --editable '.[dev]'
+	touch $(STAMP)
+
+setup: $(STAMP)  ## make the virtual environment in .venv
+
+demo: setup  ## design a welded beam: progress, a table, a figure in out/
+	$(BIN)/python -m case_studies.welded_beam --figure out/welded_beam.png
+
+lint: setup  ## ruff, mypy (strict), import layers
+	$(BIN)/ruff check archeng case_studies tests
+	$(BIN)/ruff format --check archeng case_studies tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint  ## lint and all tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+format: setup  ## reformat the code
+	$(BIN)/ruff check --fix archeng case_studies tests
+	$(BIN)/ruff format archeng case_studies tests
+
+bench-cec2006-active: setup  ## calls to target on g01-g11 (and g16) in the paper's setting
+	$(BIN)/python -m case_studies.cec2006.active_set --seeds $(SEEDS) --jobs $(JOBS)
+
+bench-repair: setup  ## repair success and time, ladder against IPOPT alone
+	$(BIN)/python -m case_studies.benchmarks.repair
+
+bench-overhead: setup  ## overhead per simulator call, and where it goes
+	$(BIN)/python -m case_studies.benchmarks.overhead
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

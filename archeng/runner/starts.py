@@ -1,0 +1,55 @@
+"""Feasible points to begin at: the user's start, then prepared ones for the restarts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.repair import Repairer
+from archeng.sampling import feasible_points
+
+logger = logging.getLogger("archeng")
+
+
+class Starts:
+    """Hands out feasible points, so that no restart begins without one.
+
+    Parameters
+    ----------
+    repairer : Repairer
+    wide : Distribution
+        The initial search distribution, around any mean.
+    count : int
+        How many points are prepared at a time.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self, repairer: Repairer, wide: Distribution, count: int, rng: np.random.Generator
+    ) -> None:
+        self._repairer, self._wide, self._count, self._rng = repairer, wide, count, rng
+        self._points: list[Floats] = []
+
+    def first(self, start: Floats | None) -> Floats:
+        """Return the repaired start; without one, or if it cannot be repaired, another point."""
+        if start is None:
+            return self.next()
+        repair = self._repairer.repair(start, replace(self._wide, mean=start))
+        if repair.feasible:
+            return repair.x
+        logger.warning("the start could not be repaired; beginning at the nearest point found")
+        self._prepare()
+        distances = np.sum(self._wide.whiten(np.array(self._points) - start) ** 2, axis=1)
+        return self._points.pop(int(np.argmin(distances)))
+
+    def next(self) -> Floats:
+        """Return the next prepared point; new ones are made when they run out."""
+        if not self._points:
+            self._prepare()
+        return self._points.pop(0)
+
+    def _prepare(self) -> None:
+        self._points = list(feasible_points(self._repairer, self._count, self._rng))
