@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 
@@ -27,7 +28,6 @@ _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
 _ARMIJO = 1e-4
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
-_WEIGHT = 10.0
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
@@ -62,7 +62,7 @@ class Effort:
 
 
 THOROUGH = Effort(40, 12)
-QUICK = Effort(25, 3)
+QUICK = Effort(15, 3)
 
 
 class SequentialQp:
@@ -71,7 +71,8 @@ class SequentialQp:
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
         self._plain = StepFunction(feasible_set)
-        self._harder: tuple[StepFunction, ...] = ()
+        self._lazy: dict[str, StepFunction] = {}
+        self._loaded: tuple[Problem, Floats, Floats] | None = None
 
     def solve(
         self,
@@ -83,6 +84,9 @@ class SequentialQp:
     ) -> Answer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, from ``z`` (default 0)."""
         self._plain.load(problem, lower, upper)
+        self._loaded = (problem, lower, upper)
+        self._ready: set[str] = set()
+        self._indefinite = False
         fs = self._set
         z = np.zeros(fs.n) if z is None else z
         u = np.zeros(fs.m)
@@ -98,13 +102,12 @@ class SequentialQp:
             if not step.solved:
                 if n_relaxed >= effort.relaxed_steps:
                     return Answer(Outcome.FAILED, z, u, iteration)
-                step = self._harder_step(problem, lower, upper, z, u, step)
+                step = self._harder_step(z, u)
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u, iteration)
             largest = 2.0 * float(np.abs(step.u).max())
             rho = max(largest, 0.5 * rho)
-            weight = _WEIGHT if float(np.abs(step.d).max()) < _NEAR else 0.0
-            accepted = self._search(z, u, step, rho, weight)
+            accepted = self._search(z, u, step, rho)
             if accepted is None:
                 short = step.relaxed and float(np.abs(step.d).max()) < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
@@ -122,9 +125,7 @@ class SequentialQp:
                 return Answer(outcome, z, u, iteration)
         return Answer(Outcome.FAILED, z, u, effort.iterations)
 
-    def _search(
-        self, z: Floats, u: Floats, step: Step, rho: float, weight: float
-    ) -> tuple[Floats, Step] | None:
+    def _search(self, z: Floats, u: Floats, step: Step, rho: float) -> tuple[Floats, Step] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
         Returns the accepted point with the next step from there, already computed.
@@ -140,44 +141,60 @@ class SequentialQp:
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(u) if step.relaxed else step.u
+        function = self._next_function(step)
         trial = z + step.d
-        there = self._plain(trial, after, weight=weight)
+        there = function(trial, after)
         if accept(trial, there, 1.0):
             return trial, there
         if np.isfinite(there.violation) and not step.relaxed:
             bend = there.c - step.c - step.Ad
-            corrected = self._plain(z, u, shift=bend)
+            again = self._function("reflected") if step.reflected else self._plain
+            corrected = again(z, u, shift=bend)
             if corrected.solved:
                 curved = z + corrected.d
-                at_curve = self._plain(curved, after, weight=weight)
+                at_curve = function(curved, after)
                 if accept(curved, at_curve, 1.0):
                     return curved, at_curve
         for t in _SHRINK:
             trial = z + t * step.d
-            there = self._plain(trial, after, weight=weight)
+            there = function(trial, after)
             if accept(trial, there, t):
                 return trial, there
         return None
 
-    def _harder_step(
-        self, problem: Problem, lower: Floats, upper: Floats, z: Floats, u: Floats, step: Step
-    ) -> Step:
+    def _next_function(self, step: Step) -> StepFunction:
+        """Choose the step function for the end of a step: near a solution trust its rows."""
+        if float(np.abs(step.d).max()) < _NEAR:
+            return self._function("augmented")
+        return self._function("reflected") if self._indefinite else self._plain
+
+    def _harder_step(self, z: Floats, u: Floats) -> Step:
         """Make the quadratic model convex; if the rows are inconsistent too, relax them.
 
-        Multipliers of relaxed rows are prices, not curvature weights: they are not kept.
+        Without multipliers the model is convex already. Those of relaxed rows are prices, not
+        curvature weights: they are not kept.
         """
-        if not self._harder:
-            self._harder = (
-                StepFunction(self._set, convexify=True),
-                StepFunction(self._set, convexify=True, elastic=True),
-            )
-        price = 1e3 * (1.0 + float(np.abs(z).max()))
-        for function in self._harder:
-            function.load(problem, lower, upper)
-            step = function(z, np.zeros_like(u) if function.elastic else u, price=price)
+        if np.any(u):
+            step = self._function("reflected")(z, u)
             if step.solved:
-                break
-        return step
+                self._indefinite = True
+                return step
+        price = 1e3 * (1.0 + float(np.abs(z).max()))
+        return self._function("elastic")(z, np.zeros_like(u), price=price)
+
+    def _function(self, name: Literal["augmented", "reflected", "elastic"]) -> StepFunction:
+        """Return another step function, compiled on first use, loaded with this problem."""
+        if name not in self._lazy:
+            self._lazy[name] = (
+                StepFunction(self._set, elastic=True)
+                if name == "elastic"
+                else StepFunction(self._set, hessian=name)
+            )
+        if name not in self._ready:
+            assert self._loaded is not None
+            self._lazy[name].load(*self._loaded)
+            self._ready.add(name)
+        return self._lazy[name]
 
 
 def _merit(z: Floats, violation: float, rho: float) -> float:

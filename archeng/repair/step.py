@@ -23,7 +23,7 @@ it, and the step is taken again with the negative eigenvalues of W reflected.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -34,12 +34,16 @@ from archeng.repair.problem import Problem
 
 _INFINITE = 1e30  # DAQP's own infinity
 _LARGE = 1e20
+_REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
+_WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
 _CONVEXIFY: Any = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
 _QP_OPTIONS: Any = {
     "error_on_fail": False,
     "print_time": False,
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
+
+Hessian = Literal["plain", "augmented", "reflected"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,8 @@ class Step:
         were relaxed) and is stationary.
     relaxed : bool
         The step comes from the elastic program.
+    reflected : bool
+        Negative eigenvalues of W were reflected.
     """
 
     d: Floats
@@ -77,19 +83,23 @@ class Step:
     unsteady: float
     solved: bool
     relaxed: bool
+    reflected: bool
 
 
 class StepFunction:
     """The compiled step for one feasible set.
 
-    ``convexify`` reflects negative eigenvalues of W; ``elastic`` relaxes the violated rows.
+    ``hessian`` says how W is made convex: not at all, by the squares of the active rows
+    (right next to a solution), or by reflecting its negative eigenvalues (anywhere).
+    ``elastic`` relaxes the violated rows.
     """
 
     def __init__(
-        self, feasible_set: FeasibleSet, *, convexify: bool = False, elastic: bool = False
+        self, feasible_set: FeasibleSet, *, hessian: Hessian = "plain", elastic: bool = False
     ) -> None:
         self.elastic = elastic
-        function = _build(feasible_set, convexify, elastic)
+        self._reflected = hessian == "reflected"
+        function = _build(feasible_set, hessian, elastic)
         self._buffer, self._evaluate = function.buffer()
         shapes = [function.size_in(i) for i in range(function.n_in())]
         self._in = {
@@ -125,20 +135,17 @@ class StepFunction:
         u: Floats,
         *,
         shift: Floats | float = 0.0,
-        weight: float = 0.0,
         price: float = 0.0,
     ) -> Step:
         """Evaluate at z with multipliers u.
 
-        ``shift`` (m,) is added to the linearised rows (second-order correction); ``weight`` is
-        that of the squares of the active rows in W; ``price`` is that of relaxing the rows, in
-        the elastic program.
+        ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
+        that of relaxing the rows, in the elastic program.
         """
         flat, out = self._flat, self._out
         flat["z"][:] = z
         flat["u"][:] = u
         flat["shift"][:] = shift
-        flat["weight"][:] = weight
         flat["price"][:] = price
         out["d"][:] = np.nan
         try:
@@ -159,14 +166,15 @@ class StepFunction:
             unsteady=unsteady,
             solved=good and unsteady <= 1e-5 * (1.0 + price),
             relaxed=self.elastic,
+            reflected=self._reflected,
         )
 
 
-def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
-    """Build the function (z, u, shift, weight, price; x, L, K, norms, slack, low, high) -> step."""
+def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
+    """Build the function (z, u, shift, price; x, L, K, norms, slack, low, high) -> step."""
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
     z, u, shift = ca.MX.sym("z", n), ca.MX.sym("u", m), ca.MX.sym("shift", m)
-    weight, price = ca.MX.sym("weight"), ca.MX.sym("price")
+    price = ca.MX.sym("price")
     x, L, K = ca.MX.sym("x", n), ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
     norms, slack = ca.MX.sym("norms", m), ca.MX.sym("slack", m)
     low, high = ca.MX.sym("low", m), ca.MX.sym("high", m)
@@ -193,23 +201,24 @@ def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
     violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(excess), ca.inf)
     outside = ca.if_else(defined, outside - slack, 1.0)
 
-    lba = ca.if_else(usable, ca.fmax(low - c_safe - shift, -_INFINITE), -_INFINITE)
-    uba = ca.if_else(usable, ca.fmin(high - c_safe - shift, _INFINITE), _INFINITE)
+    # So do sides that no step of reasonable length can reach; the merit function sees them.
+    reach = _REACH * ca.sqrt(ca.sum2(A * A))
+    lba, uba = low - c_safe - shift, high - c_safe - shift
+    lba = ca.if_else(ca.logic_and(usable, lba > -reach), lba, -_INFINITE)
+    uba = ca.if_else(ca.logic_and(usable, uba < reach), uba, _INFINITE)
     W, g = ca.MX.eye(n), z
     if m_n:
         curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])
         bend = L.T @ curvature @ L
         bend = ca.if_else(ca.norm_fro(bend) < _LARGE, bend, 0)
-        aim = ca.if_else(u > 0, uba, lba)
-        active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < _LARGE)
-        curved = ca.norm_fro(bend) > 1e-3
-        length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
-        tau = active * curved * weight * (1 + ca.norm_fro(bend)) / length_squared
-        aim = ca.if_else(tau > 0, aim, 0)
-        W = W + bend + A.T @ (ca.repmat(tau, 1, n) * A)
-        if convexify:
-            W = ca.convexify(ca.densify((W + W.T) / 2), _CONVEXIFY)
-        g = z - A.T @ (tau * aim)
+        W = W + bend
+        if hessian == "augmented":
+            tau, aim = _active_rows(u, A, lba, uba, bend)
+            W = W + A.T @ (ca.repmat(tau, 1, n) * A)
+            g = z - A.T @ (tau * aim)
+        W = (W + W.T) / 2
+        if hessian == "reflected":
+            W = ca.convexify(ca.densify(W), _CONVEXIFY)
     W = ca.densify(W)
 
     d, u_next = (_elastic_qp if elastic else _plain_qp)(n, m, W, g, A, lba, uba, excess, price)
@@ -220,7 +229,7 @@ def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
         infeasible = ca.MX(0)
     info = ca.vertcat(violation, ca.mmax(outside), ca.norm_inf(z + A.T @ u), infeasible, unsteady)
     inputs = {
-        "z": z, "u": u, "shift": shift, "weight": weight, "price": price, "x": x, "L": L, "K": K,
+        "z": z, "u": u, "shift": shift, "price": price, "x": x, "L": L, "K": K,
         "norms": norms, "slack": slack, "low": low, "high": high,
     }  # fmt: skip
     outputs = {"d": d, "u_next": u_next, "c": c, "Ad": Ad, "info": info}
@@ -231,6 +240,16 @@ def _build(fs: FeasibleSet, convexify: bool, elastic: bool) -> Any:
         list(inputs),
         list(outputs),
     )
+
+
+def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, Any]:
+    """Weights tau and right-hand sides b_S of the squares of the active rows."""
+    aim = ca.if_else(u > 0, uba, lba)
+    active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < _LARGE)
+    size = ca.norm_fro(bend)
+    length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
+    tau = active * (size > 1e-3) * _WEIGHT * (1 + size) / length_squared
+    return tau, ca.if_else(tau > 0, aim, 0)
 
 
 def _plain_qp(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.distribution import Floats
+from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import as_model, compile_model
 from archeng.records import Evaluation, Generation
@@ -148,6 +148,11 @@ class Run:
     def stopped(self) -> bool:
         """Whether the run has ended."""
         return self.stop_reason is not None
+
+    @property
+    def distribution(self) -> Distribution:
+        """The current search distribution, over the free variables."""
+        return self._search.distribution
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""

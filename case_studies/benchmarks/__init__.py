@@ -1,0 +1,1 @@
+"""Benchmarks of archeng itself: repair, overhead. Each is a command that prints its figures."""
