@@ -21,7 +21,7 @@ from archeng.strategy import default_parameters, initial_state, sample, update
 
 logger = logging.getLogger(__name__)
 
-_MOST_ATTEMPTS = 200
+_MOST_ATTEMPTS = 40
 _CMA_GENERATIONS = 100
 
 

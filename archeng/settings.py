@@ -51,7 +51,7 @@ class Settings:
     intersection_first: bool = True
     square_root: SquareRoot = "covariant"
     margin: float = 1e-11
-    ipopt_max_iterations: int = 300
+    ipopt_max_iterations: int = 150
     start_candidates: int = 20
     tol_x: float = 1e-12
     tol_objective: float = 1e-12

@@ -29,7 +29,7 @@ from archeng.repair.record import Repair, RepairKind
 from archeng.repair.sqp import QUICK, Answer, Outcome, SequentialQp
 from archeng.settings import Settings
 
-_KKT_TOLERANCE = 1e-4
+_KKT_TOLERANCE = 1e-3
 _POLISH_STEPS = 6
 Solver = Callable[..., Answer]
 
@@ -115,11 +115,11 @@ class Repairer:
             solver, name = rungs[0]
             quick = partial(solver, effort=QUICK) if name == "sqp" else solver
             yield RepairKind.INTERSECTION, problem.intersection, quick, name, None
-        for solver, name in rungs:
-            yield RepairKind.NEAREST, problem.nearest, solver, name, None
+        starts: list[Floats | None] = [None]
         if anchor is not None:
-            start = problem.metric.distribution.whiten(anchor - problem.x)
-            for solver, name in rungs:
+            starts.append(problem.metric.distribution.whiten(anchor - problem.x))
+        for solver, name in rungs:
+            for start in starts:
                 yield RepairKind.NEAREST, problem.nearest, solver, name, start
 
     def _rungs(self) -> Iterator[tuple[Solver, str]]:

@@ -26,6 +26,7 @@ from archeng.repair.step import Step, StepFunction
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
+_CLOSE = 1e-5  # scaled violation that polishing removes; relaxing rows would only creep
 _ARMIJO = 1e-4
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -97,14 +98,15 @@ class SequentialQp:
         if fs.is_linear:
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return Answer(outcome, z + step.d, step.u, 1, step.unsteady)
-        rho, n_relaxed = 1.0, 0
+        rho, n_relaxed, u_kept = 1.0, 0, u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
-                if n_relaxed >= effort.relaxed_steps:
-                    return Answer(Outcome.FAILED, z, u, iteration)
+                close = iteration > 1 and step.violation < _CLOSE
+                if close or n_relaxed >= effort.relaxed_steps:
+                    return Answer(Outcome.FAILED, z, u_kept, iteration)
                 step = self._harder_step(z, u)
                 if not step.solved:
-                    return Answer(Outcome.FAILED, z, u, iteration)
+                    return Answer(Outcome.FAILED, z, u_kept, iteration)
             largest = 2.0 * float(np.abs(step.u).max())
             rho = max(largest, 0.5 * rho)
             accepted = self._search(z, u, step, rho)
@@ -115,6 +117,7 @@ class SequentialQp:
             previous, relaxed = z, step.relaxed
             n_relaxed += relaxed
             u = np.zeros(fs.m) if relaxed else step.u
+            u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
             z, step = accepted
             size = 1.0 + float(np.abs(z).max())
@@ -123,7 +126,7 @@ class SequentialQp:
             if float(np.abs(z - previous).max()) < _STEP_TOLERANCE * size:
                 outcome = Outcome.CONVERGED if step.satisfied else Outcome.INFEASIBLE
                 return Answer(outcome, z, u, iteration)
-        return Answer(Outcome.FAILED, z, u, effort.iterations)
+        return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
     def _search(self, z: Floats, u: Floats, step: Step, rho: float) -> tuple[Floats, Step] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
