@@ -45,6 +45,9 @@ class Settings:
     stop_tests : bool
         Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target, the
         budget or the callback ends a run, as in [SA22 ssec:vs-active-set].
+    reuse_designs : bool
+        Do not simulate a design again that differs from an earlier one by less than 1e-8
+        standard deviations of the search (many candidates are repaired to the same vertex).
     """
 
     repair_solver: RepairSolver = "auto"
@@ -57,6 +60,7 @@ class Settings:
     tol_objective: float = 1e-12
     max_condition: float = 1e14
     stop_tests: bool = True
+    reuse_designs: bool = True
 
     def __post_init__(self) -> None:
         _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
@@ -73,7 +77,7 @@ class Settings:
     @classmethod
     def paper(cls) -> Settings:
         """Return the algorithm of Sakamoto and Akimoto (2022) as published [SA22]."""
-        return cls(square_root="symmetric")
+        return cls(square_root="symmetric", reuse_designs=False)
 
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

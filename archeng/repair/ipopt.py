@@ -76,16 +76,12 @@ class Ipopt:
         nlp = {"x": z, "p": p, "f": ca.dot(z, z) / 2, "g": g}
         self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
 
-    def solve(
-        self, problem: Problem, lower: Floats, upper: Floats, z: Floats | None = None
-    ) -> Answer:
-        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, from ``z`` (default 0)."""
+    def solve(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
+        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
         n = problem.feasible_set.n
         scale = 1.0 / problem.norms
         p = np.concatenate((problem.x, problem.metric.L.reshape(-1, order="F"), scale))
-        result = self._solver(
-            x0=np.zeros(n) if z is None else z, p=p, lbg=lower * scale, ubg=upper * scale
-        )
+        result = self._solver(x0=z, p=p, lbg=lower * scale, ubg=upper * scale)
         stats = self._solver.stats()
         solution = np.asarray(result["x"], dtype=float).reshape(-1)
         multipliers = np.asarray(result["lam_g"], dtype=float).reshape(-1)

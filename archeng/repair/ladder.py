@@ -107,15 +107,15 @@ class Repairer:
 
     def _attempts(
         self, problem: Problem, anchor: Floats | None
-    ) -> Iterator[tuple[RepairKind, Limits, Solver, str, Floats | None]]:
+    ) -> Iterator[tuple[RepairKind, Limits, Solver, str, Floats]]:
         """All attempts in order of preference, made lazily."""
         rungs = list(self._rungs())
+        starts = [problem.first_start()]
         if self.settings.intersection_first and problem.intersection is not None:
             # An intersection that the fast solver cannot reach is not worth IPOPT's time.
             solver, name = rungs[0]
             quick = partial(solver, effort=QUICK) if name == "sqp" else solver
-            yield RepairKind.INTERSECTION, problem.intersection, quick, name, None
-        starts: list[Floats | None] = [None]
+            yield RepairKind.INTERSECTION, problem.intersection, quick, name, starts[0]
         if anchor is not None:
             starts.append(problem.metric.distribution.whiten(anchor - problem.x))
         for solver, name in rungs:
@@ -131,13 +131,9 @@ class Repairer:
         if choice in ("auto", "ipopt"):
             yield self._solve_by_ipopt, "ipopt"
 
-    def _solve_by_ipopt(
-        self, problem: Problem, lower: Floats, upper: Floats, z: Floats | None
-    ) -> Answer:
+    def _solve_by_ipopt(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
         if self._ipopt is None:
             self._ipopt = Ipopt(self.feasible_set, self.settings.ipopt_max_iterations)
-        if z is None and not np.all(np.isfinite(self.feasible_set.values(problem.x))):
-            z = problem.inside_bounds()
         return self._ipopt.solve(problem, lower, upper, z)
 
     def _metric_of(self, distribution: Distribution) -> Metric:

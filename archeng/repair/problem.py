@@ -93,12 +93,15 @@ class Problem:
         y[fs.bounded] = np.minimum(np.maximum(y[fs.bounded], fs.lower[:k]), fs.upper[:k])
         return y
 
-    def inside_bounds(self) -> Floats:
-        """Whitened displacement (n,) to the nearest point well inside the bounds.
+    def first_start(self) -> Floats:
+        """Whitened displacement (n,) at which the solvers begin.
 
-        A start for rows that are undefined outside the bounds, or infinitely steep on them.
+        The point itself if all rows are linear. Nonlinear formulas often have poles, or are
+        undefined, outside the bounds: there the start is moved a little inside them.
         """
         fs = self.feasible_set
+        if fs.is_linear:
+            return np.zeros(fs.n)
         low, high = fs.box()
         step = _INSIDE * np.sqrt(np.sum(self.metric.L**2, axis=1))
         step = np.minimum(step, (high - low) / 4)

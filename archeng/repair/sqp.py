@@ -26,7 +26,7 @@ from archeng.repair.step import Step, StepFunction
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
-_CLOSE = 1e-5  # scaled violation that polishing removes; relaxing rows would only creep
+_CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would only creep
 _ARMIJO = 1e-4
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -80,21 +80,17 @@ class SequentialQp:
         problem: Problem,
         lower: Floats,
         upper: Floats,
-        z: Floats | None = None,
+        z: Floats,
         effort: Effort = THOROUGH,
     ) -> Answer:
-        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, from ``z`` (default 0)."""
+        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
         self._plain.load(problem, lower, upper)
         self._loaded = (problem, lower, upper)
         self._ready: set[str] = set()
         self._indefinite = False
         fs = self._set
-        z = np.zeros(fs.n) if z is None else z
         u = np.zeros(fs.m)
         step = self._plain(z, u)
-        if not np.isfinite(step.violation):
-            z = problem.inside_bounds()
-            step = self._plain(z, u)
         if fs.is_linear:
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return Answer(outcome, z + step.d, step.u, 1, step.unsteady)
@@ -102,9 +98,8 @@ class SequentialQp:
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
                 close = iteration > 1 and step.violation < _CLOSE
-                if close or n_relaxed >= effort.relaxed_steps:
-                    return Answer(Outcome.FAILED, z, u_kept, iteration)
-                step = self._harder_step(z, u)
+                relax = not close and n_relaxed < effort.relaxed_steps
+                step = self._harder_step(z, u, step, relax)
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u_kept, iteration)
             largest = 2.0 * float(np.abs(step.u).max())
@@ -171,7 +166,7 @@ class SequentialQp:
             return self._function("augmented")
         return self._function("reflected") if self._indefinite else self._plain
 
-    def _harder_step(self, z: Floats, u: Floats) -> Step:
+    def _harder_step(self, z: Floats, u: Floats, step: Step, relax: bool) -> Step:
         """Make the quadratic model convex; if the rows are inconsistent too, relax them.
 
         Without multipliers the model is convex already. Those of relaxed rows are prices, not
@@ -182,6 +177,8 @@ class SequentialQp:
             if step.solved:
                 self._indefinite = True
                 return step
+        if not relax:
+            return step
         price = 1e3 * (1.0 + float(np.abs(z).max()))
         return self._function("elastic")(z, np.zeros_like(u), price=price)
 

@@ -33,7 +33,7 @@ def plot(
         raise ImportError(
             "Plots need matplotlib. Install it with: pip install 'archeng[plot]'"
         ) from error
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
     if kind == "convergence":
         _convergence(figure, name, evaluations, maximize)
     else:
@@ -42,24 +42,28 @@ def plot(
 
 
 def _convergence(figure: Any, name: str, evaluations: Sequence[Evaluation], maximize: bool) -> None:
-    axes = figure.add_subplot()
+    left, right = figure.subplots(1, 2)
     calls = np.arange(1, len(evaluations) + 1)
     objectives = np.array([e.objective for e in evaluations], dtype=float)
-    running = np.fmax.accumulate if maximize else np.fmin.accumulate
     ok = np.isfinite(objectives)
-    axes.plot(calls[ok], objectives[ok], ".", color="0.7", ms=4, label="each simulator call")
+    left.plot(calls[ok], objectives[ok], ".", color="0.75", ms=4, label="each simulator call")
     if ok.any():
-        axes.plot(calls, running(objectives), color="C0", lw=2, label="best so far")
-        low, high = np.nanpercentile(objectives[ok], [0, 95] if not maximize else [5, 100])
+        best = (np.fmax if maximize else np.fmin).accumulate(objectives)
+        left.plot(calls, best, color="C0", lw=2, drawstyle="steps-post", label="best so far")
+        low, high = np.percentile(objectives[ok], [5, 100] if maximize else [0, 95])
         pad = 0.08 * max(high - low, 1e-12 * max(abs(high), 1.0))
-        axes.set_ylim(low - pad, high + pad)
-    if (~ok).any():
-        axes.plot(calls[~ok], np.full((~ok).sum(), axes.get_ylim()[0]), "rx", label="no result")
-    axes.set_xlabel("simulator calls")
-    axes.set_ylabel("objective")
-    axes.set_title(f"{name}: convergence")
-    axes.grid(alpha=0.3)
-    axes.legend()
+        left.set_ylim(low - pad, high + pad)
+        gap = np.abs(best - best[-1])
+        gap[gap == 0] = np.nan
+        right.semilogy(calls, gap, color="C0", lw=2, drawstyle="steps-post")
+    if not ok.all():
+        floor = np.full(int((~ok).sum()), left.get_ylim()[0])
+        left.plot(calls[~ok], floor, "x", color="C3", label="no result", clip_on=False)
+    left.set(xlabel="simulator calls", ylabel="objective", title=f"{name}: convergence")
+    left.legend(loc="lower right" if maximize else "upper right")
+    right.set(xlabel="simulator calls", ylabel="distance of the best so far to the final best")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
 
 
 def _search(figure: Any, name: str, history: Sequence[Generation]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -12,6 +13,7 @@ class _Observable(Protocol):
 
     n_evaluations: int
     max_evaluations: int | None
+    stopped: bool
     history: Any
 
 
@@ -36,24 +38,23 @@ class ProgressLine:
         self._last = -float("inf")
 
     def __call__(self, run: _Observable) -> None:
-        """Update the line."""
+        """Update the line; the last update is always shown."""
         now = time.monotonic()
-        if not run.history or now - self._last < self._every:
+        if not run.history or (now - self._last < self._every and not run.stopped):
             return
         self._last = now
         g = run.history[-1]
         budget = f"/{run.max_evaluations}" if run.max_evaluations else ""
-        repairs = " ".join(f"{k}:{v}" for k, v in g.repairs.items())
+        repaired = sum(v for k, v in g.repairs.items() if k != "feasible")
+        failed = f"  {g.repairs['failed']} not repairable" if g.repairs.get("failed") else ""
         text = (
-            f"{run.n_evaluations}{budget} calls  best {g.best:.8g}  sigma {g.sigma:.2e}  "
-            f"alpha {g.alpha:.2g}  active {g.n_active}  {repairs}  {now - self._begin:.1f} s"
+            f"{run.n_evaluations}{budget} calls  best {g.best:.8g}  step {g.sigma:.1e}  "
+            f"active {g.n_active}  repaired {repaired}/{g.population_size}{failed}  "
+            f"{now - self._begin:.1f} s"
         )
-        end = "\r" if self._terminal else "\n"
-        self._stream.write(text.ljust(100) + end)
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Leave the last line standing."""
         if self._terminal:
-            self._stream.write("\n")
-            self._stream.flush()
+            width = max(shutil.get_terminal_size().columns - 1, 20)
+            self._stream.write("\r" + text[:width].ljust(width) + ("\n" if run.stopped else ""))
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()

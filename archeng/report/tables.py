@@ -23,24 +23,30 @@ def result_table(
 ) -> str:
     """Design with units, active constraints, calls used."""
     parts = [
-        f"{name}: {status} ({message})",
+        f"{name}: {status}",
+        f"stopped because {message}",
         f"objective {objective:.10g} after {len(evaluations)} simulator calls, "
         f"{n_infeasible_calls} of them at infeasible designs",
     ]
     if variables:
         parts += ["", _variables(variables)]
     active = [r for r in rows if r.active]
+    if active:
+        parts += ["", _rows(active)]
     if rows:
-        parts += ["", _rows(active) if active else "no explicit constraint is active"]
+        parts += ["", f"{len(rows) - len(active)} of {len(rows)} constraints are not active"]
     if evaluations:
         kinds = Counter(e.repair_kind for e in evaluations)
+        drawn = kinds.pop("feasible", 0)
+        how = ", ".join(f"{n} to the {k}" for k, n in sorted(kinds.items()))
+        parts.append(
+            f"{drawn} simulated designs were feasible as sampled, {sum(kinds.values())} were "
+            f"repaired{f' ({how})' if how else ''}"
+        )
         bad = [e for e in evaluations if e.status != "ok"]
-        text = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-        parts += ["", f"simulated designs by repair: {text}"]
         if bad:
-            parts.append(
-                f"{len(bad)} calls did not end well; last: {bad[-1].message.strip()[-200:]}"
-            )
+            last = bad[-1].message.strip().splitlines()[-1:]
+            parts.append(f"{len(bad)} calls did not end well; the last: {' '.join(last)}")
     return "\n".join(parts)
 
 
@@ -59,5 +65,7 @@ def _rows(rows: Sequence[RowAtBest]) -> str:
             not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
         )
         limit = ("<= " if at_upper else ">= ") + number(r.upper if at_upper else r.lower)
-        lines.append((r.name, f"{r.value:.8g}", limit, r.kind, r.source or "-"))
+        reached = r.upper if at_upper else r.lower
+        value = 0.0 if reached == 0 and r.kind != "equality" else r.value
+        lines.append((r.name, f"{value:.8g}", limit, r.kind, r.source or "-"))
     return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

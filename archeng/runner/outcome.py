@@ -84,8 +84,7 @@ def _status(run: Run, reason: StopReason) -> Status:
 
 
 def _provenance(run: Run) -> dict[str, Any]:
-    options = asdict(run.options)
-    options.pop("callback")
+    options = {k: v for k, v in vars(run.options).items() if k != "callback"}
     packages = {}
     for package in ("casadi", "numpy", "scipy"):
         try:

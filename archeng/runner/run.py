@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +35,8 @@ from archeng.strategy import Bipop, History, StopReason, default_population_size
 from archeng.strategy import stop_reasons as strategy_stop_reasons
 
 logger = logging.getLogger("archeng")
+
+_REMEMBERED = 500  # designs among which repeated ones are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,8 @@ class Run:
         self._search: Search
         self._candidates: list[Candidate] = []
         self._outcomes: dict[int, Call] = {}
+        self._known: dict[bytes, Call] = {}
+        self._recent: deque[Floats] = deque(maxlen=_REMEMBERED)
         self._repair_seconds = 0.0
         size = population_size or default_population_size(self.feasible_set.n)
         self._bipop = Bipop(size)
@@ -204,7 +208,7 @@ class Run:
             return
         self._sample_if_needed()
         for candidate in self._candidates:
-            if candidate.design is None:
+            if candidate.design is None or self._reuse(candidate):
                 continue
             reason = self._budget_reason()
             if reason is not None:
@@ -234,7 +238,8 @@ class Run:
             return
         begin_time = time.perf_counter()
         self._search = adapt_alpha(self._search, self._repairer)
-        self._population = sample_population(self._search, self._repairer, self._rng)
+        known = np.array(self._recent) if self.settings.reuse_designs and self._recent else None
+        self._population = sample_population(self._search, self._repairer, self._rng, known)
         self._repair_seconds = time.perf_counter() - begin_time
         fs = self.feasible_set
         self._candidates = [
@@ -247,11 +252,23 @@ class Run:
         ]
         self._outcomes = {}
 
+    def _reuse(self, candidate: Candidate) -> bool:
+        """Take the outcome of the same design simulated before, if there is one."""
+        if not self.settings.reuse_designs or candidate.design is None:
+            return False
+        outcome = self._known.get(candidate.design.x.tobytes())
+        if outcome is None:
+            return False
+        self._outcomes[self._position(candidate)] = replace(outcome, seconds=0.0)
+        return True
+
+    def _position(self, candidate: Candidate) -> int:
+        return next(i for i, c in enumerate(self._candidates) if c is candidate)
+
     def _record(self, candidate: Candidate, outcome: Call) -> None:
         """Keep one finished call; stop at once if it reaches the target."""
         assert candidate.design is not None
-        position = next(i for i, c in enumerate(self._candidates) if c is candidate)
-        self._outcomes[position] = outcome
+        self._outcomes[self._position(candidate)] = outcome
         evaluation = Evaluation(
             index=len(self.evaluations),
             generation=len(self.history),
@@ -270,6 +287,8 @@ class Run:
             message=outcome.message,
         )
         self.evaluations.append(evaluation)
+        self._known[candidate.design.x.tobytes()] = outcome
+        self._recent.append(candidate.repair.x)
         self._restart_evaluations += 1
         if outcome.status is not CallStatus.OK:
             logger.info("call %d: %s", evaluation.index, outcome.message.strip())
@@ -281,7 +300,7 @@ class Run:
             self.stop_reason = StopReason.TARGET
 
     def _close_generation(self) -> None:
-        """Rank and update; then callback, stopping tests, restarts."""
+        """Rank and update; then stopping tests, restarts, callback."""
         begin_time = time.perf_counter()
         objectives = np.full(len(self._candidates), np.nan)
         for position, outcome in self._outcomes.items():
@@ -292,11 +311,11 @@ class Run:
             self._tests.add(objectives)
         self._keep_history(before, self._population, objectives, begin_time)
         self._candidates = []
-        self._call_back()
         if not self.stopped:
             self.stop_reason = self._budget_reason()
         if not self.stopped:
             self._restart_if_needed()
+        self._call_back()
 
     def _keep_history(
         self, search: Search, population: Population, objectives: Floats, begin_time: float

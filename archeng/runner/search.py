@@ -81,25 +81,46 @@ def adapt_alpha(search: Search, repairer: Repairer) -> Search:
     return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
 
 
-def sample_population(search: Search, repairer: Repairer, rng: np.random.Generator) -> Population:
-    """Sample and repair the candidates."""
+def sample_population(
+    search: Search,
+    repairer: Repairer,
+    rng: np.random.Generator,
+    known: Floats | None = None,
+) -> Population:
+    """Sample and repair the candidates.
+
+    ``known`` (k, n) are designs simulated before: repaired points that coincide with one of
+    them are replaced by it, so that it need not be simulated again.
+    """
     x = sample(search.state, search.parameters, rng)
     repairs = [repairer.repair(point, search.distribution, search.anchor) for point in x]
-    return Population(x, tuple(_coincide(repairs, search.distribution)))
+    return Population(x, tuple(_coincide(repairs, search.distribution, known)))
 
 
-def _coincide(repairs: list[Repair], distribution: Distribution) -> list[Repair]:
+def _coincide(
+    repairs: list[Repair], distribution: Distribution, known: Floats | None
+) -> list[Repair]:
     """Make repaired points that differ by rounding only identical, so that they tie in f.
 
     Samples beyond the same vertex have the same repaired point; solvers return it with
     errors far below any step of the search.
     """
-    z = distribution.whiten(np.array([r.x for r in repairs]) - distribution.mean)
-    result = list(repairs)
-    for k in range(1, len(repairs)):
-        same = np.flatnonzero(np.abs(z[:k] - z[k]).max(axis=1) < _COINCIDE)
-        if len(same) and repairs[k].feasible and result[same[0]].feasible:
-            result[k] = replace(repairs[k], x=result[same[0]].x)
+    points = [] if known is None else list(known)
+    whitened = list(distribution.whiten(np.reshape(points, (-1, distribution.n))))
+    result = []
+    for repair in repairs:
+        if repair.feasible:
+            z = distribution.whiten(repair.x)
+            same: list[int] = []
+            if whitened:
+                gaps = np.abs(np.array(whitened) - z).max(axis=1)
+                same = np.flatnonzero(gaps < _COINCIDE).tolist()
+            if same:
+                repair = replace(repair, x=points[same[0]])
+            else:
+                points.append(repair.x)
+                whitened.append(z)
+        result.append(repair)
     return result
 
 

@@ -33,10 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except archeng.errors.SettingsError as error:
         parser.error(str(error))
-    finally:
-        if progress is not None:
-            progress.close()
-
+    print()
     print(result)
     excess = 100 * (result.fun / KNOWN_COST - 1)
     print(f"\nbest known cost: {KNOWN_COST:.10g} $; this design costs {excess:.2g} % more")

@@ -77,7 +77,7 @@ def random_points(p: Problem, count: int) -> np.ndarray:
     return np.random.default_rng(2006).uniform(p.lower, p.upper, (count, len(p.lower)))
 
 
-# -- the interface ----------------------------------------------------------------------------
+# -- the interface -----------------------------------------
 
 
 def test_names() -> None:
@@ -136,7 +136,7 @@ def test_objective_of_g14_is_continuous_at_zero() -> None:
     assert at_zero == pytest.approx(f(x), rel=1e-14)
 
 
-# -- the models -------------------------------------------------------------------------------
+# -- the models -----------------------------------------
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -185,7 +185,7 @@ def test_g12_has_729_spheres() -> None:
     assert not feasible.is_feasible(np.array([2.5, 7.0, 4.0]))
 
 
-# -- the known optima -------------------------------------------------------------------------
+# -- the known optima -----------------------------------------
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -258,7 +258,7 @@ def test_g22_strict_point_is_better_than_the_published_one() -> None:
     assert p.f_strict < p.f_opt == 236.430975504
 
 
-# -- the referee ------------------------------------------------------------------------------
+# -- the referee -----------------------------------------
 
 
 @pytest.mark.parametrize("name", ALL)

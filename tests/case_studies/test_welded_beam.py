@@ -60,7 +60,7 @@ def by_name(x: np.ndarray) -> dict[str, float]:
     return dict(zip(NAMES, map(float, x), strict=True))
 
 
-# -- formulas ------------------------------------------------------------------------------
+# -- formulas -----------------------------------------
 
 
 def test_rows_of_the_model_are_the_published_ones():
@@ -113,7 +113,7 @@ def test_simulator_prices_and_counts():
     assert (simulator.n_calls, simulator.n_illegal) == (3, 2)
 
 
-# -- the known optimum ---------------------------------------------------------------------
+# -- the known optimum -----------------------------------------
 
 
 def test_known_optimum_is_feasible_to_rounding_and_has_its_cost():
@@ -158,7 +158,7 @@ def test_known_optimum_satisfies_the_first_order_conditions():
     assert (multipliers > 0.01).all()
 
 
-# -- runs ----------------------------------------------------------------------------------
+# -- runs -----------------------------------------
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -183,7 +183,7 @@ def test_same_seed_same_run():
     np.testing.assert_array_equal(points[0], points[1])
 
 
-# -- the command line ----------------------------------------------------------------------
+# -- the command line -----------------------------------------
 
 
 def test_command_line(tmp_path, capsys):

@@ -67,7 +67,12 @@ def deviations(d: Distribution, a, b) -> float:
     return float(np.linalg.norm(d.whiten(np.asarray(a) - np.asarray(b))))
 
 
-def check_certificate(fs: FeasibleSet, x, d: Distribution, r: Repair, kkt: float = 1e-4) -> None:
+def active_names(fs: FeasibleSet, r: Repair) -> set[str]:
+    """Names of the active rows (their order depends on which are linear)."""
+    return {fs.rows[j].name for j in r.active}
+
+
+def check_certificate(fs: FeasibleSet, x, d: Distribution, r: Repair, kkt: float = 1e-3) -> None:
     """What every repaired point must satisfy."""
     assert r.feasible, r
     assert r.kind is not RepairKind.FAILED

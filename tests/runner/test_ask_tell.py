@@ -1,0 +1,172 @@
+"""`Run`: ask and tell is the same run as `solve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import archeng
+from archeng import Candidate, Design, Model, Result, Run, Settings, StopReason
+from archeng.errors import SettingsError
+
+
+def make() -> Model:
+    model = Model("m")
+    x = model.variable("x", shape=2, lower=-5, upper=5)
+    c = model.variable("c", lower=3, upper=3)
+    model.subject_to(x[0] + x[1] >= 1, name="line")
+    model.subject_to(ca.sumsqr(x) + c <= 12, name="disc")
+    return model
+
+
+def objective(design: Design) -> float:
+    return float(np.sum((design["x"] - [1, -2]) ** 2))
+
+
+def by_hand(run: Run) -> Result:
+    while not run.stopped:
+        run.tell([objective(c.design) if c.design else None for c in run.ask()])
+    return run.result()
+
+
+def fingerprint(result: Result) -> list[tuple[bytes, float, int, int]]:
+    return [(e.x.tobytes(), e.objective, e.generation, e.restart) for e in result.evaluations]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"settings": Settings(tol_objective=1e-6)},
+        {"max_evaluations": 120},
+        {"restarts": 1, "settings": Settings(tol_objective=1e-2)},
+        {"population_size": 9, "max_evaluations": 90},
+    ],
+)
+def test_ask_and_tell_is_the_same_run_as_solve(options: dict[str, Any]) -> None:
+    solved = archeng.solve(make(), objective, seed=5, **options)
+    told = by_hand(Run(make(), seed=5, **options))
+    assert fingerprint(solved) == fingerprint(told)
+    assert solved.stop_reason is told.stop_reason
+    assert solved.fun == told.fun
+    assert solved.status is told.status
+
+
+def test_step_by_step_is_the_same_run_too() -> None:
+    run = Run(make(), objective, seed=5, max_evaluations=100)
+    while not run.stopped:
+        run.step()
+    run.step()  # nothing happens any more
+    assert fingerprint(run.result()) == fingerprint(
+        archeng.solve(make(), objective, seed=5, max_evaluations=100)
+    )
+
+
+def test_candidates_are_feasible_designs_with_their_certificate() -> None:
+    run = Run(make(), seed=1)
+    candidates = run.ask()
+    assert len(candidates) == 6
+    for c in candidates:
+        assert isinstance(c, Candidate)
+        assert c.design is not None
+        assert make().violations(c.design.x).maximum == 0
+        assert c.repair.max_violation == 0
+        assert c.design["c"] == 3 == c.sampled[2]
+        if c.repair.distance_squared == 0:
+            np.testing.assert_array_equal(c.sampled, c.design.x)
+
+
+def test_asking_again_returns_the_same_candidates() -> None:
+    run = Run(make(), seed=1)
+    first, second = run.ask(), run.ask()
+    assert [a is b for a, b in zip(first, second, strict=True)] == [True] * 6
+    assert run.n_evaluations == 0
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0] * 7])
+def test_tell_needs_one_value_for_each_candidate(values: list[float]) -> None:
+    run = Run(make(), seed=1)
+    run.ask()
+    with pytest.raises(SettingsError, match=f"{len(values)} objectives for 6 candidates"):
+        run.tell(values)
+    assert run.n_evaluations == 0
+    run.tell([1.0] * 6)
+    assert run.n_evaluations == 6
+
+
+def test_tell_without_ask() -> None:
+    run = Run(make(), seed=1)
+    with pytest.raises(SettingsError, match=r"without ask"):
+        run.tell([1.0] * 6)
+    run.ask()
+    run.tell([1.0] * 6)
+    with pytest.raises(SettingsError, match=r"without ask"):
+        run.tell([1.0] * 6)
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+def test_failed_simulations_are_told_as_none_or_nan(bad: Any) -> None:
+    run = Run(make(), seed=1)
+    run.ask()
+    run.tell([3.0, bad, 2.0, bad, 5.0, 4.0])
+    assert [e.status for e in run.evaluations] == ["ok", "invalid", "ok", "invalid", "ok", "ok"]
+    assert run.best is not None
+    assert run.best.objective == 2.0
+    assert not run.stopped
+
+
+def test_target_is_seen_in_tell() -> None:
+    run = Run(make(), seed=1, target=0.5)
+    run.ask()
+    run.tell([3.0, 0.2, 0.1, 5.0, 5.0, 5.0])
+    assert run.stop_reason is StopReason.TARGET
+    assert run.stopped
+    assert run.result().fun == 0.1
+    assert run.ask() == []
+
+
+@pytest.mark.parametrize("limit", [5, 8, 13])
+def test_the_budget_is_a_hard_limit_here_too(limit: int) -> None:
+    run = Run(make(), seed=1, max_evaluations=limit)
+    simulated = 0
+    while not run.stopped:
+        candidates = run.ask()
+        simulated += sum(c.design is not None for c in candidates)
+        run.tell([objective(c.design) if c.design else None for c in candidates])
+    assert run.n_evaluations == simulated == limit
+    assert run.stop_reason is StopReason.MAX_EVALUATIONS
+
+
+def test_result_of_an_unfinished_run() -> None:
+    run = Run(make(), seed=1)
+    run.ask()
+    run.tell([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    result = run.result()
+    assert result.nfev == 6
+    assert result.fun == 1.0
+    assert not result.success
+    run.ask()
+    run.tell([0.5] * 6)
+    assert run.result().nfev == 12
+    assert result.nfev == 6  # an earlier result does not grow
+
+
+def test_step_needs_a_simulator() -> None:
+    with pytest.raises(SettingsError, match="no simulator"):
+        Run(make(), seed=1).step()
+
+
+def test_nlp_without_objective_can_be_asked() -> None:
+    x = ca.SX.sym("x", 2)
+    run = Run({"x": x, "g": ca.sum1(x)}, lbx=0, ubx=5, ubg=4, seed=1)
+    assert all(c.design is not None and c.design.x.sum() <= 4 for c in run.ask())
+
+
+def test_opti_without_objective_can_be_asked() -> None:
+    opti = ca.Opti()
+    x = opti.variable(2)
+    opti.subject_to(opti.bounded(0, x, 5))
+    run = Run(opti, seed=1)
+    assert all(c.design is not None and (c.design.x >= 0).all() for c in run.ask())

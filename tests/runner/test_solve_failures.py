@@ -1,0 +1,169 @@
+"""Simulators that fail: NaN, exceptions, nonsense, and Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import archeng
+from archeng import Design, Model, Status, StopReason
+from archeng.errors import SimulatorError
+
+OPTIMUM = 0.875  # of x^2 + y^2 + x on x + y >= 1: at (1/4, 3/4)
+
+
+def make() -> Model:
+    model = Model("fragile")
+    x = model.variable("x", shape=2, lower=-5, upper=5)
+    model.subject_to(x[0] + x[1] >= 1, name="line")
+    return model
+
+
+def objective(design: Design) -> float:
+    return float(design.x @ design.x + design.x[0])
+
+
+def nan_on_the_left(design: Design) -> float:
+    return np.nan if design.x[0] < 0 else objective(design)
+
+
+def infinite_on_the_left(design: Design) -> float:
+    return -np.inf if design.x[0] < 0 else objective(design)
+
+
+def nothing_on_the_left(design: Design) -> Any:
+    return None if design.x[0] < 0 else objective(design)
+
+
+def raising_on_the_left(design: Design) -> float:
+    if design.x[0] < 0:
+        raise FloatingPointError("the mesh is tangled")
+    return objective(design)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "status"),
+    [
+        (nan_on_the_left, "invalid"),
+        (infinite_on_the_left, "invalid"),
+        (nothing_on_the_left, "invalid"),
+        (raising_on_the_left, "failed"),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_failures_in_a_part_of_the_space(simulator: Any, status: str, seed: int) -> None:
+    result = archeng.solve(make(), simulator, seed=seed, start=[3, 3], sigma=0.5)
+    assert result.fun == pytest.approx(OPTIMUM, abs=1e-6)
+    np.testing.assert_allclose(result.x, [0.25, 0.75], atol=1e-3)
+    assert result.n_infeasible_calls == 0
+    bad = [e for e in result.evaluations if e.status != "ok"]
+    assert bad
+    for e in bad:
+        assert e.status == status
+        assert e.x[0] < 0
+        assert np.isnan(e.objective)
+        assert e.message
+    assert all(e.x[0] >= 0 for e in result.evaluations if e.status == "ok")
+    if status == "failed":
+        assert "FloatingPointError: the mesh is tangled" in bad[0].message
+        assert "the mesh is tangled" in str(result)
+    assert f"{len(bad)} calls did not end well" in str(result)
+
+
+def test_generations_that_failed_altogether_are_no_convergence() -> None:
+    """Failures have no objective, so they cannot have equal objectives."""
+    calls = 0
+
+    def broken_for_a_while(design: Design) -> float:
+        nonlocal calls
+        calls += 1
+        return np.nan if 30 < calls <= 60 else objective(design)
+
+    result = archeng.solve(make(), broken_for_a_while, seed=1)
+    assert result.stop_reason is not StopReason.EQUAL_OBJECTIVES
+    assert result.fun == pytest.approx(OPTIMUM, abs=1e-6)
+
+
+def test_no_call_ends_well() -> None:
+    result = archeng.solve(make(), lambda d: np.nan, seed=1, max_evaluations=300)
+    assert result.status is Status.NONE
+    assert not result.success
+    assert np.isnan(result.fun)
+    assert np.isnan(result.x).all()
+    assert result.rows == ()
+    assert result.active == []
+    assert result.nfev > 0
+    assert "no simulation ended well" in str(result)
+
+
+def test_an_exception_on_the_first_call_ends_the_run() -> None:
+    with pytest.raises(SimulatorError, match="ZeroDivisionError") as caught:
+        archeng.solve(make(), lambda d: 1 / 0, seed=1)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("value", ["1.0", None, True, [1.0, 2.0], {}])
+def test_no_number_on_the_first_call_ends_the_run(value: Any) -> None:
+    with pytest.raises(SimulatorError, match=type(value).__name__):
+        archeng.solve(make(), lambda d: value, seed=1)
+
+
+def test_nan_on_the_first_call_does_not_end_the_run() -> None:
+    calls = 0
+
+    def hesitant(design: Design) -> float:
+        nonlocal calls
+        calls += 1
+        return np.nan if calls == 1 else objective(design)
+
+    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50)
+    assert result.evaluations[0].status == "invalid"
+    assert result.nfev == 50
+
+
+@pytest.mark.parametrize("at", [1, 2, 10])
+def test_ctrl_c_keeps_what_was_computed(at: int) -> None:
+    calls = 0
+
+    def interrupted(design: Design) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise KeyboardInterrupt
+        return objective(design)
+
+    result = archeng.solve(make(), interrupted, seed=1)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert result.nfev == at - 1
+    assert not result.success
+    whole = archeng.solve(make(), objective, seed=1, max_evaluations=12)
+    for a, b in zip(result.evaluations, whole.evaluations[: at - 1], strict=True):
+        assert a.x.tobytes() == b.x.tobytes()
+        assert a.objective == b.objective
+    if at > 1:
+        assert result.status is Status.STOPPED
+        assert result.fun == min(e.objective for e in result.evaluations)
+    else:
+        assert result.status is Status.NONE
+    assert "interrupted" in str(result)
+
+
+def test_ctrl_c_in_the_callback() -> None:
+    def callback(run: Any) -> None:
+        if len(run.history) == 2:
+            raise KeyboardInterrupt
+
+    result = archeng.solve(make(), objective, seed=1, callback=callback)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert result.nfev == 12
+
+
+def test_a_simulator_cannot_change_the_design() -> None:
+    def meddling(design: Design) -> float:
+        design.x[0] = 99.0
+        return 0.0
+
+    with pytest.raises(SimulatorError, match="read-only"):
+        archeng.solve(make(), meddling, seed=1)

@@ -1,0 +1,158 @@
+"""One simulator call: every outcome is a state; on the first call a bad set-up is an error."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from archeng import Design, Model
+from archeng.errors import SimulatorError
+from archeng.simulator import CallStatus, call, check_simulator
+
+
+@pytest.fixture
+def design() -> Design:
+    model = Model()
+    model.variable("t")
+    return Design(model.variables, np.array([1.5]))
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.5,
+        np.float64(2.5),
+        np.float32(2.5),
+        np.array(2.5),
+        np.array([2.5]),
+        np.array([[2.5]]),
+        Fraction(5, 2),
+    ],
+)
+def test_real_scalars_and_one_element_arrays_are_numbers(
+    design: Design, value: Any, first: bool
+) -> None:
+    outcome = call(lambda d: value, design, first=first)
+    assert outcome.status is CallStatus.OK
+    assert outcome.objective == 2.5
+    assert type(outcome.objective) is float
+    assert outcome.message == ""
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.array([3], dtype=np.int8)])
+def test_integers_are_numbers(design: Design, value: Any) -> None:
+    assert call(lambda d: value, design).objective == 3.0
+
+
+def test_the_simulator_gets_the_very_design(design: Design) -> None:
+    seen = []
+    call(lambda d: seen.append(d) or 1.0, design)
+    assert seen == [design]
+    assert seen[0] is design
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, np.array([np.nan]), np.float32("inf")])
+def test_nan_and_infinities_are_invalid_also_on_the_first_call(
+    design: Design, value: Any, first: bool
+) -> None:
+    outcome = call(lambda d: value, design, first=first)
+    assert outcome.status is CallStatus.INVALID
+    assert np.isnan(outcome.objective)
+    assert str(float(np.ravel(value)[0])) in outcome.message
+
+
+NO_NUMBERS = [
+    "2.5",
+    b"2.5",
+    None,
+    True,
+    False,
+    np.bool_(True),
+    1 + 0j,
+    np.complex128(1),
+    [1.0, 2.0],
+    [],
+    (1.0, 2.0),
+    np.array([1.0, 2.0]),
+    np.array([]),
+    {"objective": 1.0},
+    object(),
+    lambda: 1.0,
+]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_everything_else_is_invalid(design: Design, value: Any) -> None:
+    outcome = call(lambda d: value, design)
+    assert outcome.status is CallStatus.INVALID
+    assert np.isnan(outcome.objective)
+    assert type(value).__name__ in outcome.message
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_no_number_on_the_first_call_is_an_error(design: Design, value: Any) -> None:
+    with pytest.raises(SimulatorError, match=type(value).__name__):
+        call(lambda d: value, design, first=True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.array([1 + 2j]), np.array([True]), np.array(["2.5"]), ["2.5"]],
+)
+def test_arrays_of_no_numbers_are_no_numbers_either(design: Design, value: Any) -> None:
+    assert call(lambda d: value, design).status is CallStatus.INVALID
+
+
+def explode(design: Design) -> float:
+    return design["t"] / 0
+
+
+def test_an_exception_is_a_failed_call_with_its_traceback(design: Design) -> None:
+    outcome = call(explode, design)
+    assert outcome.status is CallStatus.FAILED
+    assert np.isnan(outcome.objective)
+    assert "ZeroDivisionError" in outcome.message
+    assert "in explode" in outcome.message
+    assert 'design["t"] / 0' in outcome.message
+
+
+def test_an_exception_on_the_first_call_is_an_error_with_its_cause(design: Design) -> None:
+    with pytest.raises(SimulatorError, match=r"ZeroDivisionError.*t=1.5") as caught:
+        call(explode, design, first=True)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_key_error_by_a_misspelt_name_explains_itself(design: Design) -> None:
+    with pytest.raises(SimulatorError, match="'thick' is not a variable; there are t"):
+        call(lambda d: d["thick"], design, first=True)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_requests_to_stop_are_not_swallowed(design: Design, error: type[BaseException]) -> None:
+    def interrupted(d: Design) -> float:
+        raise error
+
+    with pytest.raises(error):
+        call(interrupted, design)
+
+
+def test_time_in_the_simulator_is_measured(design: Design) -> None:
+    outcome = call(lambda d: time.sleep(0.02) or 1.0, design)
+    assert 0.015 < outcome.seconds < 5
+
+
+@pytest.mark.parametrize("thing", [None, 3, "f", [abs]])
+def test_a_simulator_must_be_callable(thing: Any) -> None:
+    with pytest.raises(SimulatorError, match=f"callable.*got {type(thing).__name__}"):
+        check_simulator(thing)
+
+
+@pytest.mark.parametrize("thing", [abs, lambda d: 1.0, explode, int])
+def test_callables_are_simulators(thing: Any) -> None:
+    check_simulator(thing)
