@@ -154,6 +154,13 @@ class FeasibleSet:
         excess = np.maximum(self.lower - values, values - self.upper)
         return np.where(np.isnan(excess), np.inf, np.maximum(excess, 0.0))
 
+    def rounding_noise(self, x: Floats) -> Floats:
+        """Size (m,) of the rounding errors of each row at x, from the size of its terms."""
+        values, jacobian = self.values_and_jacobian(x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            terms = np.abs(jacobian) @ np.abs(x) + np.abs(values)
+        return np.where(np.isfinite(terms), terms, 0.0) * float(np.finfo(float).eps)
+
     def is_feasible(self, x: Floats) -> bool:
         """Whether every row holds at x exactly, in floating point, without any tolerance."""
         values = self.values(x)

@@ -62,7 +62,7 @@ class Repairer:
                 'repair_solver="qp" needs linear rows, but the model has '
                 f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
             )
-        self._maker = ProblemMaker(feasible_set, self.settings.margin)
+        self._maker: ProblemMaker | None = None
         self._metric: Metric | None = None
         self._sqp: SequentialQp | None = None
         self._ipopt: Ipopt | None = None
@@ -85,6 +85,8 @@ class Repairer:
         values = fs.values(x)
         if ((values >= fs.lower) & (values <= fs.upper)).all():
             return _unchanged(fs, x, values)
+        if self._maker is None:
+            self._maker = ProblemMaker(fs, self.settings.margin)
         problem = self._maker.make(self._metric_of(distribution), x, values)
         iterations = 0
         fallback: tuple[RepairKind, _Point] | None = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.errors import ModelError
 from archeng.repair import Repairer
 from archeng.sampling import feasible_points
 
@@ -34,7 +35,25 @@ class Starts:
         self._points: list[Floats] = []
 
     def first(self, start: Floats | None) -> Floats:
-        """Return the repaired start; without one, or if it cannot be repaired, another point."""
+        """Return the repaired start; without one, or if it cannot be repaired, another point.
+
+        Raises
+        ------
+        ModelError
+            If a tolerance is below the rounding noise of its constraint at that point.
+        """
+        point = self._first(start)
+        fs = self._repairer.feasible_set
+        noise = fs.rounding_noise(point)
+        for j in np.flatnonzero(fs.equality & (fs.upper - fs.lower < 32 * noise)):
+            raise ModelError(
+                f"Constraint {fs.rows[j]}: its tolerance is below the rounding noise of its "
+                f"terms, about {noise[j]:.1g} at the start. Use "
+                f"tolerance={100 * noise[j]:.0e} or more, or scale the expression."
+            )
+        return point
+
+    def _first(self, start: Floats | None) -> Floats:
         if start is None:
             return self.next()
         repair = self._repairer.repair(start, replace(self._wide, mean=start))

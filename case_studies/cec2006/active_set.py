@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -129,11 +130,10 @@ def main(arguments: list[str] | None = None) -> None:
     names = options.problems.split(",")
     tasks = [(name, seed, options.preset) for name in names for seed in range(options.seeds)]
     outcomes: list[Outcome] = []
-    with get_context("spawn").Pool(options.jobs) as pool:
-        for outcome in pool.imap(run_once, tasks):
-            outcomes.append(outcome)
-            if len(outcomes) % options.seeds == 0:
-                print(f"{outcome.name} done ({len(outcomes)}/{len(tasks)} runs)", flush=True)
+    for outcome in _run_all(tasks, options.jobs):
+        outcomes.append(outcome)
+        if len(outcomes) % options.seeds == 0:
+            print(f"{outcome.name} done ({len(outcomes)}/{len(tasks)} runs)", flush=True)
     rows = summarise(outcomes)
     text = table(rows)
     print(text)
@@ -145,6 +145,15 @@ def main(arguments: list[str] | None = None) -> None:
             {"summary": rows, "runs": [asdict(o) for o in outcomes]},
             command_line("case_studies.cec2006.active_set"),
         )
+
+
+def _run_all(tasks: list[tuple[str, int, str]], jobs: int) -> Iterator[Outcome]:
+    """Run the tasks in order, in ``jobs`` processes if more than one."""
+    if jobs == 1:
+        yield from map(run_once, tasks)
+        return
+    with get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(run_once, tasks)
 
 
 def _show(value: float | None) -> str:

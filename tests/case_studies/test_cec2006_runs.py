@@ -67,7 +67,7 @@ def test_g20_has_no_feasible_design_and_the_error_names_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "ceiling"),
     [("g01", 900), ("g04", 250), ("g05", 700), ("g06", 60), ("g07", 2000), ("g10", 1200),
-     ("g11", 150), ("g15", 600), ("g16", 400), ("g18", 3000), ("g24", 100)],
+     ("g11", 150), ("g15", 600), ("g16", 400), ("g24", 100)],
 )  # fmt: skip
 def test_reaches_the_optimum_within_a_ceiling_of_calls(name: str, ceiling: int) -> None:
     p = problem(name)

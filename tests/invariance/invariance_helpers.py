@@ -128,6 +128,15 @@ def _linear_rows(x):
     return [(ca.dot(ca.DM(g), x), -INF, 1.0) for g in G]
 
 
+def _convex_rows(x):
+    return [
+        (ca.sumsqr(x), -INF, 2.0),
+        (x[0] + 2 * x[1] - x[2], -INF, 1.0),
+        (x[0] ** 2 + 3 * (x[1] - 0.3) ** 2 + x[2], -INF, 1.5),
+        (ca.exp(x[2]) - x[0], -INF, 1.8),
+    ]
+
+
 def _nonlinear_rows(x):
     return [
         (ca.sumsqr(x), -INF, 2.0),
@@ -145,6 +154,9 @@ def _equality_rows(x):
 
 CASES = {
     "linear": Case(4, _linear_rows, ellipsoid(4, 1, np.full(4, 2.0)), np.zeros(4), 0.6),
+    "convex": Case(
+        3, _convex_rows, ellipsoid(3, 4, np.array([1.8, 0.9, 1.2])), np.zeros(3), 0.4
+    ),
     "nonlinear": Case(
         3, _nonlinear_rows, ellipsoid(3, 2, np.array([1.5, 1.0, 0.8])), np.zeros(3), 0.4
     ),

@@ -291,6 +291,15 @@ def test_piecewise_rows_are_never_mistaken_for_bounds(kind: str, relation: Any) 
         assert fs.is_feasible(point) == (model.violations(point).maximum == 0), value
 
 
+def test_a_step_of_one_variable_beside_another_is_no_bound() -> None:
+    model = Model()
+    x, y = (model.variable(name, lower=0, upper=5) for name in "xy")
+    model.subject_to(ca.floor(x) + y <= 3, name="con")
+    fs = compile_model(model)
+    assert fs.is_feasible(np.array([2.5, 1.0]))
+    assert not fs.is_feasible(np.array([4.5, 1.0]))
+
+
 # -- values and derivatives -----------------------------------------
 
 

@@ -41,9 +41,10 @@ class CheckedSimulator:
 
     def assert_clean(self, result: Result) -> None:
         """Every call was feasible, and the result tells exactly the calls that were made."""
-        assert self.offences == []
-        assert result.n_infeasible_calls == 0
-        assert result.nfev == len(self.calls) > 0
+        assert not self.offences, "\n".join(self.offences[:5])
+        assert result.n_infeasible_calls == 0, f"{result.n_infeasible_calls} infeasible calls"
+        assert result.nfev == len(self.calls), f"{result.nfev} of {len(self.calls)} calls told"
+        assert self.calls, "the simulator was never called"
         for e, x in zip(result.evaluations, self.calls, strict=True):
             assert e.x.tobytes() == x.tobytes()
             assert e.max_violation == 0

@@ -357,6 +357,32 @@ def test_known_optimum_is_reached_and_every_call_is_feasible(name: str) -> None:
         assert set(case.active) <= set(result.active)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1.0, 1e6])
+def test_units_of_the_variables_do_not_matter(unit: float) -> None:
+    """Metres or nanometres beside pascals: the same optimum, at about the same cost."""
+    model = Model("units")
+    x = model.variable("x", lower=-5 * unit, upper=5 * unit)
+    y = model.variable("y", lower=-5e9, upper=5e9)
+    model.subject_to(x / unit + y / 1e9 >= 1, name="sum")
+    model.subject_to((x / unit) * (y / 1e9) <= 0.5, name="product")
+
+    def normal(v: Vector) -> Vector:
+        return v / [unit, 1e9]
+
+    simulator = CheckedSimulator(
+        lambda v: float(normal(v) @ (normal(v) * [1, 4])),
+        lambda v: [
+            *box(normal(v), -5, 5),
+            (normal(v).sum(), 1, INF),
+            (normal(v).prod(), -INF, 0.5),
+        ],
+    )
+    result = archeng.solve(model, simulator, seed=1, max_evaluations=2000)
+    simulator.assert_clean(result)
+    assert result.fun == pytest.approx(0.8, abs=1e-6)
+    assert result.success
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_equal_objectives_at_a_vertex_are_no_convergence(seed: int) -> None:
     """Many samples are repaired to the same corner of the box long before the optimum is found."""
@@ -442,14 +468,23 @@ def test_rows_that_are_infinite_on_the_boundary() -> None:
 # -- constraints that are not smooth -----------------------------------------
 
 
-def test_a_step_in_a_constraint_is_never_overlooked() -> None:
-    """x + 5 (x > 2) <= 3 has the derivative of a bound, but means x <= 2."""
+STEPS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[float, float], Any]]] = {
+    "jump": (lambda x, y: x + 5 * (x > 2), lambda x, y: x + 5 * (x > 2)),
+    "steps of one": (lambda x, y: ca.floor(x) + y, lambda x, y: np.floor(x) + y),
+    "sign": (lambda x, y: y + ca.sign(x - 1) + 1, lambda x, y: y + np.sign(x - 1) + 1),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_in_a_constraint_is_never_overlooked(name: str) -> None:
+    """Such a row has the derivative of a bound, but it is not one."""
+    symbolic, numeric = STEPS[name]
     model = Model()
     x = model.variable("x", lower=0, upper=5)
-    model.variable("y", lower=0, upper=5)
-    model.subject_to(x + 5 * (x > 2) <= 3, name="step")
+    y = model.variable("y", lower=0, upper=5)
+    model.subject_to(symbolic(x, y) <= 3, name="step")
     simulator = CheckedSimulator(
-        lambda v: -v[0] + v[1], lambda v: [(v[0] + 5 * (v[0] > 2), -INF, 3)]
+        lambda v: -v[0] - v[1], lambda v: [*box(v, 0, 5), (numeric(*v), -INF, 3)]
     )
     result = archeng.solve(model, simulator, seed=1, start=[0.5, 1], max_evaluations=300)
     simulator.assert_clean(result)

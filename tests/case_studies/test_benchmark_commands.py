@@ -1,0 +1,65 @@
+"""A small, seeded slice of each benchmark command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from case_studies.benchmarks import overhead, record, repair
+from case_studies.benchmarks.models import ball_and_planes, rotated_box, wake_loss, wind_farm
+from case_studies.cec2006 import active_set
+
+
+def test_active_set_reaches_both_accuracies_below_the_paper(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "FOLDER", tmp_path)
+    active_set.main(["--problems", "g04,g11", "--seeds", "3", "--jobs", "1", "--record", "slice"])
+    assert "| g04 | 3 |" in capsys.readouterr().out
+    data = json.loads((tmp_path / "slice.json").read_text(encoding="utf-8"))
+    assert data["provenance"]["command"].startswith("python -m case_studies.cec2006.active_set")
+    for row in data["data"]["summary"]:
+        assert row["infeasible_calls"] == 0
+        for accuracy in ("1e-4", "1e-8"):
+            assert row[accuracy]["success"] == 1.0
+            assert row[accuracy]["median"] <= 1.5 * row[accuracy]["paper_median"]
+
+
+def test_repair_ladder_misses_nothing_that_ipopt_repairs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = repair.measure(15, ("g04", "g16"), seed=2)
+    assert {(r["problem"], r["stage"]) for r in rows} == {
+        (p, s) for p in ("g04", "g16") for s in ("start", "end")
+    }
+    assert all(r["missed"] == 0 for r in rows)
+    assert all(r["ladder_success"] == 1.0 for r in rows)
+    text = repair.report(rows, repair.measure_linear(5, seed=1))
+    assert "Geometric mean" in text
+    assert "rotated box, n = 50" in text
+
+
+def test_overhead_is_split_into_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [overhead.measure(case, 60, seed=1) for case in overhead.TARGETS[:2]]
+    for row in rows:
+        parts = row["repair_ms"] + row["strategy_ms"] + row["other_ms"]
+        assert parts == pytest.approx(row["total_ms"])
+        assert row["infeasible_calls"] == 0
+    assert "dense nonlinear" in overhead.table(rows)
+
+
+def test_models_have_the_stated_size() -> None:
+    assert sum(len(c.rows) for c in wind_farm(16).constraints) == 136
+    assert wind_farm(16).n_variables == 32
+    assert rotated_box(20).n_variables == 20
+    assert len(ball_and_planes(5, 7).constraints) == 7
+
+
+def test_wakes_cost_power_and_distance_helps() -> None:
+    rng = np.random.default_rng(0)
+    near = {"x": rng.uniform(-300, 300, 8), "y": rng.uniform(-300, 300, 8)}
+    far = {k: 20 * v for k, v in near.items()}
+    assert 0 < wake_loss(far) < wake_loss(near) < 1
