@@ -160,7 +160,7 @@ class Result:
             If the file is not such a result, or is damaged.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = _restored(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
@@ -170,7 +170,7 @@ class Result:
                 f"{path}: file version {data.get('version')}, this archeng reads {_FORMAT_VERSION}."
             )
         try:
-            return cls(
+            result = cls(
                 name=str(data["name"]),
                 x=_array(data["x"]),
                 fun=_float(data["fun"]),
@@ -183,6 +183,9 @@ class Result:
                 rows=tuple(_record(RowAtBest, r) for r in data["rows"]),
                 provenance=data["provenance"],
             )
+            if not result.variables or sum(v.size for v in result.variables) != len(result.x):
+                raise ValueError("variables and x do not belong together")
+            return result
         except (KeyError, TypeError, ValueError) as error:
             raise ResultFileError(f"{path}: damaged result file ({error!r}).") from error
 
@@ -198,7 +201,7 @@ def _variables_at(variables: tuple[Variable, ...], x: Floats) -> list[VariableAt
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as JSON can hold it; infinities and NaN become strings."""
+    """Return the value as JSON can hold it; infinities and NaN become ``{"float": "inf"}``."""
     if isinstance(value, np.ndarray):
         return [_plain(v) for v in value.tolist()]
     if isinstance(value, Mapping):
@@ -208,16 +211,31 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
+        return {"float": repr(value)}
+    return value
+
+
+def _restored(value: Any) -> Any:
+    """Undo :func:`_plain` for special floats, at any depth."""
+    if isinstance(value, dict):
+        if set(value) == {"float"}:
+            return float(value["float"])
+        return {k: _restored(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_restored(v) for v in value]
     return value
 
 
 def _float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
     return float(value)
 
 
 def _array(values: Any) -> Floats:
-    return np.array([float(v) for v in values], dtype=float)
+    if not isinstance(values, list):
+        raise TypeError(f"{values!r} is not a list of numbers")
+    return np.array([_float(v) for v in values], dtype=float)
 
 
 def _record(kind: Any, data: Any) -> Any:

@@ -69,9 +69,12 @@ class Settings:
         _range("tol_x", self.tol_x, 0.0, 1.0)
         _range("tol_objective", self.tol_objective, 0.0, float("inf"))
         _range("max_condition", self.max_condition, 1.0, float("inf"))
+        for name in ("intersection_first", "stop_tests", "reuse_designs"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         for name in ("ipopt_max_iterations", "start_candidates"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a positive integer, got {value!r}.")
 
     @classmethod
@@ -86,5 +89,5 @@ def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _range(name: str, value: float, low: float, high: float) -> None:
-    if not isinstance(value, int | float) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise SettingsError(f"{name} must be a number between {low} and {high}, got {value!r}.")

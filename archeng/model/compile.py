@@ -19,6 +19,20 @@ from archeng.model.functions import FastFunction, dense
 from archeng.model.model import Model
 from archeng.model.variable import Floats
 
+_SMOOTH = frozenset(
+    (
+        ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_PARAMETER, ca.OP_ASSIGN, ca.OP_ADD,
+        ca.OP_SUB, ca.OP_NEG, ca.OP_MUL, ca.OP_DIV, ca.OP_TWICE, ca.OP_SQ, ca.OP_INV, ca.OP_SQRT,
+        ca.OP_POW, ca.OP_CONSTPOW, ca.OP_EXP, ca.OP_LOG, ca.OP_EXPM1, ca.OP_LOG1P, ca.OP_SIN,
+        ca.OP_COS, ca.OP_TAN, ca.OP_ASIN, ca.OP_ACOS, ca.OP_ATAN, ca.OP_SINH, ca.OP_COSH,
+        ca.OP_TANH, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_ERF,
+        ca.OP_ERFINV, ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_VERTSPLIT, ca.OP_HORZSPLIT,
+        ca.OP_RESHAPE, ca.OP_TRANSPOSE, ca.OP_GETNONZEROS, ca.OP_SETNONZEROS,
+        ca.OP_ADDNONZEROS, ca.OP_DOT, ca.OP_MTIMES, ca.OP_PROJECT, ca.OP_BILIN, ca.OP_RANK1,
+        ca.OP_SPARSITY_CAST, ca.OP_NORM2, ca.OP_NORMF,
+    )
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class _Flat:
@@ -40,7 +54,10 @@ def compile_model(model: Model) -> FeasibleSet:
     InfeasibleModelError
         A constant row that does not hold, or bounds that contradict each other.
     """
-    lower, upper = _declared_bounds(model)
+    return _compile(model, *_declared_bounds(model))
+
+
+def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
     fixed = lower == upper
     free = np.flatnonzero(~fixed)
     if len(free) == 0:
@@ -57,6 +74,10 @@ def compile_model(model: Model) -> FeasibleSet:
     rows = _drop_constant(rows, x, notes)
     merged: dict[int, list[str]] = {}
     rows = _absorb_bounds(rows, x, low, high, [names[i] for i in free], notes, merged)
+    if np.any(low == high):  # merging left one value: the variable is fixed after all
+        lower, upper = lower.copy(), upper.copy()
+        lower[free], upper[free] = low, high
+        return _compile(model, lower, upper)
     linear, nonlinear = _split(rows, x)
 
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
@@ -95,8 +116,8 @@ def compile_model(model: Model) -> FeasibleSet:
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
         general_rows=_function("rows", [x], [expression]),
-        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian]),
-        nonlinear_hessian=_function("hessian", [x, weights], [hessian]),
+        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian], (1,)),
+        nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
     )
 
@@ -180,7 +201,7 @@ def _absorb_bounds(
     ``merged`` collects, for each variable, the constraints that went into its bounds.
     """
     kept = []
-    linear = [not d for d in _depends(rows, x, order=2)]
+    linear = [not c for c in _curved(rows, x)]
     gradients = _linear_jacobian(_stack([r.expression for r in rows], x), x, linear)
     offsets = _offsets(rows, x)
     for row, is_linear, gradient, offset in zip(rows, linear, gradients, offsets, strict=True):
@@ -205,7 +226,7 @@ def _absorb_bounds(
 
 def _split(rows: list[_Flat], x: Any) -> tuple[list[_Flat], list[_Flat]]:
     """Sort rows into linear and nonlinear by their symbolic second derivative."""
-    curved = _depends(rows, x, order=2)
+    curved = _curved(rows, x)
     linear = [
         replace(r, info=replace(r.info, kind=RowKind.LINEAR))
         for r, c in zip(rows, curved, strict=True)
@@ -219,6 +240,23 @@ def _depends(rows: list[_Flat], x: Any, order: int) -> list[bool]:
         return []
     stacked = _stack([r.expression for r in rows], x)
     return list(ca.which_depends(stacked, x, order, True))
+
+
+def _curved(rows: list[_Flat], x: Any) -> list[bool]:
+    """Which rows are not linear: a second derivative, or an operation that jumps.
+
+    A step (floor, sign, a comparison, ...) has derivative zero, so derivatives alone would
+    call ``x + 5 * (x > 2)`` linear.
+    """
+    return [
+        bend or _jumps(row.expression, x)
+        for row, bend in zip(rows, _depends(rows, x, order=2), strict=True)
+    ]
+
+
+def _jumps(expression: Any, x: Any) -> bool:
+    function = ca.Function("row", [x], [expression])
+    return any(function.instruction_id(k) not in _SMOOTH for k in range(function.n_instructions()))
 
 
 def _offsets(rows: list[_Flat], x: Any) -> Floats:
@@ -244,5 +282,7 @@ def _stack(expressions: list[Any], like: Any) -> Any:
     return ca.vertcat(*expressions) if expressions else type(like)(0, 1)
 
 
-def _function(name: str, inputs: list[Any], outputs: list[Any]) -> FastFunction:
-    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]))
+def _function(
+    name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
+) -> FastFunction:
+    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)

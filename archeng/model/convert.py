@@ -21,7 +21,7 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
     ----------
     model : Model, casadi.Opti or mapping
     objective : bool
-        Keep the objective of an imported model (because there is no simulator).
+        Keep the objective of an imported model if it has one (there is no simulator).
     **arguments
         For an nlp dictionary only: ``lbx, ubx, lbg, ubg, p, x0, ...`` as :func:`from_nlp`.
     """
@@ -29,7 +29,8 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
         unknown = sorted(set(arguments) - set(_NLP_ARGUMENTS))
         if unknown:
             raise ModelError(f"Unknown options {unknown}; for an nlp: {', '.join(_NLP_ARGUMENTS)}.")
-        return from_nlp(model, objective=objective, **arguments)
+        keep = objective and model.get("f") is not None
+        return from_nlp(model, objective=keep, **arguments)
     if arguments:
         raise ModelError(
             f"Unknown options {sorted(arguments)}. (Bounds such as lbx= go with an nlp "
@@ -38,7 +39,7 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
     if isinstance(model, Model):
         return model
     if isinstance(model, ca.Opti):
-        return from_opti(model, objective=objective)
+        return from_opti(model, objective=objective and not model.f.is_constant())
     raise ModelError(
         "The first argument must be an archeng.Model, a casadi.Opti or an nlp dictionary; "
         f"got {type(model).__name__}."

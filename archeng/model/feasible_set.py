@@ -150,9 +150,16 @@ class FeasibleSet:
         return self.violations_of(self.values(x))
 
     def violations_of(self, values: Floats) -> Floats:
-        """Violation (m,) of given row values (m,)."""
-        excess = np.maximum(self.lower - values, values - self.upper)
-        return np.where(np.isnan(excess), np.inf, np.maximum(excess, 0.0))
+        """Violation (m,) of given row values (m,); infinite where a value is not finite."""
+        finite = np.isfinite(values)
+        safe = np.where(finite, values, 0.0)
+        excess = np.maximum(self.lower - safe, safe - self.upper)
+        return np.where(finite, np.maximum(excess, 0.0), np.inf)
+
+    def holds(self, values: Floats) -> bool:
+        """Whether all rows hold at these values (m,), exactly; not if one is not finite."""
+        inside = (values >= self.lower) & (values <= self.upper) & np.isfinite(values)
+        return bool(inside.all())
 
     def rounding_noise(self, x: Floats) -> Floats:
         """Size (m,) of the rounding errors of each row at x, from the size of its terms."""
@@ -163,5 +170,4 @@ class FeasibleSet:
 
     def is_feasible(self, x: Floats) -> bool:
         """Whether every row holds at x exactly, in floating point, without any tolerance."""
-        values = self.values(x)
-        return bool(np.all((values >= self.lower) & (values <= self.upper)))
+        return self.holds(self.values(x))

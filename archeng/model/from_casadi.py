@@ -84,7 +84,10 @@ def from_nlp(
     _add_rows(model, g, lbg, ubg, row_names, tolerance)
     if objective:
         if f is None:
-            raise ModelError("objective=True but the nlp dictionary has no 'f'.")
+            raise ModelError(
+                "There is no simulator, and the nlp dictionary has no objective 'f' to take its "
+                "place."
+            )
         model.set_objective(f)
     return model
 
@@ -156,7 +159,12 @@ def from_opti(
     g, f = _rebuild(opti.x, nlp, ca.vertcat(*fresh), value)
     sources = [_opti_source(opti, i) for i in range(g.numel())]
     _add_rows(model, g, lbg, ubg, None, tolerance, sources)
-    if objective and f is not None:
+    if objective:
+        if f is None or f.is_constant():
+            raise ModelError(
+                "There is no simulator, and the Opti has no objective to take its place: use "
+                "opti.minimize()."
+            )
         model.set_objective(f)
     return model
 

@@ -18,11 +18,17 @@ Floats = NDArray[np.float64]
 class FastFunction:
     """A CasADi function with dense inputs and outputs, called on NumPy arrays.
 
-    Matrices are stored column by column, as CasADi does. Results are fresh arrays.
+    Parameters
+    ----------
+    function : casadi.Function
+    matrices : tuple of int
+        Which outputs are matrices; the others come back one-dimensional. Matrices are stored
+        column by column, as CasADi does. Results are fresh arrays.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, matrices: tuple[int, ...] = ()) -> None:
         self._function = function
+        self._matrices = matrices
         self._connect()
 
     def _connect(self) -> None:
@@ -32,14 +38,14 @@ class FastFunction:
         self._outputs = [np.zeros(f.size_out(i), order="F") for i in range(f.n_out())]
         self._in: list[Any] = [a.reshape(-1, order="F") for a in self._inputs]
         self._out: list[Any] = [a.reshape(-1, order="F") for a in self._outputs]
-        self._vector = [s[1] == 1 for s in (f.size_out(i) for i in range(f.n_out()))]
+        self._vector = [i not in self._matrices for i in range(f.n_out())]
         for i, a in enumerate(self._in):
             self._buffer.set_arg(i, memoryview(a))
         for i, a in enumerate(self._out):
             self._buffer.set_res(i, memoryview(a))
 
     def __call__(self, *arguments: Floats) -> list[Floats]:
-        """Evaluate; column vectors come back one-dimensional, matrices two-dimensional."""
+        """Evaluate on vectors and matrices of the right sizes."""
         for target, value in zip(self._in, arguments, strict=True):
             target[:] = value if value.ndim == 1 else value.reshape(-1, order="F")
         self._evaluate()
@@ -54,10 +60,10 @@ class FastFunction:
         return self._function
 
     def __getstate__(self) -> Any:
-        return self._function
+        return (self._function, self._matrices)
 
-    def __setstate__(self, function: Any) -> None:
-        self._function = function
+    def __setstate__(self, state: Any) -> None:
+        self._function, self._matrices = state
         self._connect()
 
 

@@ -83,7 +83,7 @@ class Repairer:
         """
         fs = self.feasible_set
         values = fs.values(x)
-        if ((values >= fs.lower) & (values <= fs.upper)).all():
+        if fs.holds(values):
             return _unchanged(fs, x, values)
         if self._maker is None:
             self._maker = ProblemMaker(fs, self.settings.margin)
@@ -198,9 +198,11 @@ def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Po
 
 def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) -> Floats | None:
     """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
+    if not np.all(np.isfinite(values)):
+        return None
     low = (limits[0] - values) / problem.norms
     high = (limits[1] - values) / problem.norms
-    if not np.all(np.isfinite(values)) or max(low.max(), (-high).max()) > 1e-3:
+    if max(low.max(), (-high).max()) > 1e-3:
         return None
     below, above = low > -1e-7, high < 1e-7
     residual = np.where(above, high, np.where(below, low, 0.0))

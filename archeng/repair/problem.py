@@ -120,8 +120,7 @@ class Problem:
 
     def is_feasible(self, values: Floats) -> bool:
         """Whether the rows hold exactly at these values."""
-        fs = self.feasible_set
-        return bool(((values >= fs.lower) & (values <= fs.upper)).all())
+        return self.feasible_set.holds(values)
 
     def active(self, values: Floats) -> tuple[int, ...]:
         """Rows that reach a limit to within a few margins, or 1e-8 deviations."""
@@ -177,7 +176,7 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     terms = ca.fabs(jacobian) @ ca.fabs(x) + ca.fabs(values)
     noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
-    margins = ca.vertcat(ca.MX(len(fs.bounded), 1), margins[len(fs.bounded) :])
+    margins *= ca.DM([0.0] * len(fs.bounded) + [1.0] * (m - len(fs.bounded)))
     slack = ca.fmax(0.5 * margins / norms, 1e-13)
     inside_lower, inside_upper = lower + margins, upper - margins
 

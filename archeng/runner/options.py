@@ -19,6 +19,7 @@ from archeng.distribution import (
 from archeng.errors import ModelError, SettingsError
 from archeng.model import FeasibleSet, Model
 from archeng.sampling import deviations
+from archeng.settings import Settings
 
 Sense = Literal["minimize", "maximize"]
 
@@ -38,7 +39,7 @@ class Options:
     def __post_init__(self) -> None:
         _count("max_evaluations", self.max_evaluations, 1)
         _count("population_size", self.population_size, 4)
-        _count("restarts", self.restarts, 0)
+        _count("restarts", self.restarts, 0, optional=False)
         if self.max_time is not None and not _real(self.max_time, least=0.0):
             raise SettingsError(f"max_time must be positive seconds, got {self.max_time!r}.")
         if self.target is not None and not _real(self.target):
@@ -94,17 +95,16 @@ def start_distribution(
     origin = np.zeros(fs.n)
     if sigma is None:
         return initial_distribution(origin, deviations(fs))
-    if isinstance(sigma, Mapping):
-        sigma = model.flat(
-            {v.name: np.broadcast_to(sigma.get(v.name, 1.0), v.shape) for v in model.variables}
-        )
     try:
-        array = np.asarray(sigma, dtype=float)
+        named = _by_name(model, sigma) if isinstance(sigma, Mapping) else sigma
+        array = np.asarray(named, dtype=float)
     except (TypeError, ValueError) as error:
-        raise SettingsError(f"sigma must be numbers, got {sigma!r}.") from error
+        raise SettingsError(f"sigma must be numbers, got {sigma!r}: {error}") from error
     full = model.n_variables
     if array.ndim == 2 and array.shape == (full, full):
         matrix = array[np.ix_(fs.free, fs.free)]
+        if not np.all(np.isfinite(matrix)) or not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
+            raise SettingsError("sigma: a covariance matrix must be finite and symmetric.")
         try:
             return distribution_from_covariance(origin, matrix)
         except np.linalg.LinAlgError as error:
@@ -120,8 +120,38 @@ def start_distribution(
     return initial_distribution(origin, vector)
 
 
-def _count(name: str, value: Any, least: int) -> None:
-    if value is None:
+def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
+    """Flat deviations of a mapping; variables that are not named keep their default."""
+    names = [v.name for v in model.variables]
+    unknown = sorted(set(sigma) - set(names))
+    if unknown:
+        raise SettingsError(f"sigma: unknown variables {unknown}; the model has {names}.")
+    parts = []
+    for v in model.variables:
+        default = np.where(np.isnan(v.scale), (v.upper - v.lower) / 5.0, v.scale)
+        value = default.reshape(v.shape, order="F")
+        if v.name in sigma:
+            value = np.broadcast_to(np.asarray(sigma[v.name], dtype=float), v.shape)
+        parts.append(np.where(v.lower == v.upper, 1.0, value.reshape(-1, order="F")))
+    return np.concatenate(parts)
+
+
+def check_seed(seed: Any) -> None:
+    """Raise unless the seed is None or a non-negative integer."""
+    _count("seed", seed, 0)
+
+
+def check_settings(settings: Any) -> Settings:
+    """Return the settings, the defaults for None."""
+    if settings is None:
+        return Settings()
+    if not isinstance(settings, Settings):
+        raise SettingsError(f"settings must be an archeng.Settings, got {settings!r}.")
+    return settings
+
+
+def _count(name: str, value: Any, least: int, optional: bool = True) -> None:
+    if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise SettingsError(f"{name} must be an integer of at least {least}, got {value!r}.")

@@ -78,7 +78,7 @@ def _status(run: Run, reason: StopReason) -> Status:
         return Status.NONE
     if run.options.reached(run.best.objective):
         return Status.TARGET
-    if run.options.target is None and reason in _CONVERGED:
+    if run.options.target is None and _CONVERGED & {reason, *run.ended}:
         return Status.CONVERGED
     return Status.STOPPED
 

@@ -18,7 +18,14 @@ from archeng.model import as_model, compile_model
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repair, Repairer
 from archeng.result import Result
-from archeng.runner.options import Options, Sense, start_distribution, start_point
+from archeng.runner.options import (
+    Options,
+    Sense,
+    check_seed,
+    check_settings,
+    start_distribution,
+    start_point,
+)
 from archeng.runner.outcome import make_result
 from archeng.runner.search import (
     Population,
@@ -51,11 +58,14 @@ class Candidate:
         The repaired, feasible design to simulate; None if the repair failed.
     repair : Repair
         Its certificate.
+    known : float or None
+        The objective, if this very design was simulated in an earlier generation.
     """
 
     sampled: Floats
     design: Design | None
     repair: Repair
+    known: float | None = None
 
 
 class Run:
@@ -100,9 +110,8 @@ class Run:
             population_size=population_size,
             callback=callback,
         )
-        self.settings = settings or Settings()
-        if not isinstance(self.settings, Settings):
-            raise SettingsError(f"settings must be an archeng.Settings, got {settings!r}.")
+        self.settings = check_settings(settings)
+        check_seed(seed)
         self.model = as_model(model, objective=simulator is None, **nlp_arguments)
         if simulator is None and self.model.has_objective:
             simulator = self.model.objective_function()
@@ -124,6 +133,7 @@ class Run:
         self.stop_reason: StopReason | None = None
         self.best: Evaluation | None = None
         self.n_restarts = 0
+        self.ended: list[StopReason] = []
         self._begin = time.monotonic()
         self._search: Search
         self._candidates: list[Candidate] = []
@@ -167,9 +177,11 @@ class Run:
     def ask(self) -> list[Candidate]:
         """Return the candidates of the next generation, repaired and certified.
 
-        Asking again before :meth:`tell` returns the same candidates.
+        Asking again before :meth:`tell` returns the same candidates. There are fewer of them
+        if the budget does not allow a whole generation, and none once the run has stopped.
         """
         self._sample_if_needed()
+        self._cut_to_budget()
         for candidate in self._candidates:
             if candidate.design is not None:
                 check_gate(self.feasible_set, candidate.design.x)
@@ -178,7 +190,8 @@ class Run:
     def tell(self, objectives: Sequence[float | None]) -> None:
         """Give the objectives of the candidates that :meth:`ask` returned, in their order.
 
-        ``None`` or NaN: the simulation failed, or there was no design to simulate.
+        ``None`` or NaN: the simulation failed, or there was no design to simulate. What is
+        told of a design that was simulated before (``candidate.known``) is not used.
         """
         if not self._candidates:
             raise SettingsError("tell() without ask(): there are no open candidates.")
@@ -186,16 +199,13 @@ class Run:
             raise SettingsError(
                 f"tell() got {len(objectives)} objectives for {len(self._candidates)} candidates."
             )
-        calls = []
-        for candidate, value in zip(self._candidates, objectives, strict=True):
-            if candidate.design is None:
+        calls = [_told(value) for value in objectives]
+        for candidate, outcome in zip(self._candidates, calls, strict=True):
+            if candidate.design is None or self._reuse(candidate):
                 continue
-            number = float("nan") if value is None else float(value)
-            ok = bool(np.isfinite(number))
-            status = CallStatus.OK if ok else CallStatus.INVALID
-            calls.append((candidate, Call(status, number if ok else float("nan"), "", 0.0)))
-        for candidate, outcome in calls:
-            self._record(candidate, outcome)
+            self._record(candidate, outcome, check_gate(self.feasible_set, candidate.design.x))
+        if len(self._candidates) < len(self._population.repairs):
+            self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
 
     # -- running --------------------------------------------------------------------------
@@ -214,9 +224,9 @@ class Run:
             if reason is not None:
                 self.stop_reason = reason
                 break
-            check_gate(self.feasible_set, candidate.design.x)
+            violation = check_gate(self.feasible_set, candidate.design.x)
             outcome = call(self.simulator, candidate.design, first=not self.evaluations)
-            self._record(candidate, outcome)
+            self._record(candidate, outcome, violation)
             if self.stopped:
                 break
         self._close_generation()
@@ -241,16 +251,36 @@ class Run:
         known = np.array(self._recent) if self.settings.reuse_designs and self._recent else None
         self._population = sample_population(self._search, self._repairer, self._rng, known)
         self._repair_seconds = time.perf_counter() - begin_time
-        fs = self.feasible_set
         self._candidates = [
-            Candidate(
-                fs.expand(x),
-                Design(fs.variables, fs.expand(r.x)) if r.feasible else None,
-                r,
-            )
+            self._candidate(x, r)
             for x, r in zip(self._population.sampled, self._population.repairs, strict=True)
         ]
         self._outcomes = {}
+
+    def _cut_to_budget(self) -> None:
+        """Drop the candidates from the first new design that the budget no longer allows."""
+        if self.max_evaluations is None:
+            return
+        left = self.max_evaluations - self.n_evaluations
+        new: set[bytes] = set()
+        for position, candidate in enumerate(self._candidates):
+            if candidate.design is None or candidate.known is not None:
+                continue
+            new.add(
+                candidate.design.x.tobytes() if self.settings.reuse_designs else bytes(position)
+            )
+            if len(new) > left:
+                del self._candidates[position:]
+                return
+
+    def _candidate(self, x: Floats, repair: Repair) -> Candidate:
+        fs = self.feasible_set
+        sampled = fs.expand(x)
+        if not repair.feasible:
+            return Candidate(sampled, None, repair)
+        design = Design(fs.variables, fs.expand(repair.x))
+        before = self._known.get(design.x.tobytes()) if self.settings.reuse_designs else None
+        return Candidate(sampled, design, repair, None if before is None else before.objective)
 
     def _reuse(self, candidate: Candidate) -> bool:
         """Take the outcome of the same design simulated before, if there is one."""
@@ -265,7 +295,7 @@ class Run:
     def _position(self, candidate: Candidate) -> int:
         return next(i for i, c in enumerate(self._candidates) if c is candidate)
 
-    def _record(self, candidate: Candidate, outcome: Call) -> None:
+    def _record(self, candidate: Candidate, outcome: Call, violation: float) -> None:
         """Keep one finished call; stop at once if it reaches the target."""
         assert candidate.design is not None
         self._outcomes[self._position(candidate)] = outcome
@@ -276,7 +306,7 @@ class Run:
             x=candidate.design.x,
             objective=outcome.objective,
             status=outcome.status.value,
-            max_violation=candidate.repair.max_violation,
+            max_violation=violation,
             sampled=candidate.sampled,
             repair_kind=candidate.repair.kind.value,
             repair_solver=candidate.repair.solver,
@@ -302,13 +332,13 @@ class Run:
     def _close_generation(self) -> None:
         """Rank and update; then stopping tests, restarts, callback."""
         begin_time = time.perf_counter()
-        objectives = np.full(len(self._candidates), np.nan)
+        objectives = np.full(len(self._population.repairs), np.nan)
         for position, outcome in self._outcomes.items():
             objectives[position] = self.options.sign * outcome.objective
         before = self._search
         if not self.stopped:
             self._search = advance(before, self._population, objectives, self.settings)
-            self._tests.add(objectives)
+            self._tests.add(objectives, _first_of_each(self._population.repairs))
         self._keep_history(before, self._population, objectives, begin_time)
         self._candidates = []
         if not self.stopped:
@@ -371,15 +401,11 @@ class Run:
 
     def _restart_if_needed(self) -> None:
         """End this restart if a test says so; begin the next one, or stop."""
-        wide = self._wide
-        sigma = wide.sigma * self._regime.sigma_factor
-        largest = sigma * float(np.sqrt(np.sum(wide.factor**2, axis=1)).max())
         reasons = strategy_stop_reasons(
             self._search.state,
             self._search.parameters,
             self._tests,
-            sigma,
-            largest,
+            self._wide.sigma * self._regime.sigma_factor,
             self.settings,
         )
         share = self._regime.max_evaluations
@@ -388,6 +414,7 @@ class Run:
         if not reasons:
             return
         logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
+        self.ended.append(reasons[0])
         if self.n_restarts >= self.options.restarts:
             self.stop_reason = reasons[0]
             return
@@ -395,3 +422,19 @@ class Run:
         self._bipop = self._bipop.spent(self._regime, self._restart_evaluations)
         self._bipop, self._regime = self._bipop.next(self._rng)
         self._open_restart(self._starts.next())
+
+
+def _told(value: float | None) -> Call:
+    """Return the outcome that a told objective stands for."""
+    number = float("nan") if value is None else float(value)
+    if np.isfinite(number):
+        return Call(CallStatus.OK, number, "", 0.0)
+    return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
+
+
+def _first_of_each(repairs: Sequence[Repair]) -> list[int]:
+    """Positions of the candidates whose repaired point no earlier candidate has."""
+    seen: dict[bytes, int] = {}
+    for position, repair in enumerate(repairs):
+        seen.setdefault(repair.x.tobytes(), position)
+    return list(seen.values())

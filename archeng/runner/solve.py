@@ -12,7 +12,7 @@ from archeng.errors import SettingsError
 from archeng.model import as_model, compile_model
 from archeng.repair import Repairer
 from archeng.result import Result
-from archeng.runner.options import Sense
+from archeng.runner.options import Sense, check_seed, check_settings
 from archeng.runner.run import Run
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
@@ -139,7 +139,8 @@ def sample_feasible(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise SettingsError(f"n must be a positive integer, got {n!r}.")
+    check_seed(seed)
     fs = compile_model(as_model(model, objective=False, **nlp_arguments))
-    repairer = Repairer(fs, settings)
+    repairer = Repairer(fs, check_settings(settings))
     points = feasible_points(repairer, int(n), np.random.default_rng(seed))
     return [Design(fs.variables, fs.expand(x)) for x in points]

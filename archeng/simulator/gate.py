@@ -9,8 +9,13 @@ from archeng.model import FeasibleSet
 from archeng.simulator.design import Floats
 
 
-def check_gate(feasible_set: FeasibleSet, full: Floats) -> None:
+def check_gate(feasible_set: FeasibleSet, full: Floats) -> float:
     """Evaluate every row at the exact vector (n_full,) that the simulator would get.
+
+    Returns
+    -------
+    float
+        The largest violation: 0, or the design does not pass.
 
     Raises
     ------
@@ -21,10 +26,13 @@ def check_gate(feasible_set: FeasibleSet, full: Floats) -> None:
     x = fs.reduce(full)
     if not np.array_equal(fs.expand(x), full):
         raise GateError("A fixed variable differs from its value; the simulator was not called.")
+    if fs.m == 0:
+        return 0.0
     violations = fs.violations(x)
-    worst = int(np.argmax(violations)) if fs.m else 0
-    if fs.m and violations[worst] > 0:
+    worst = int(np.argmax(violations))
+    if violations[worst] > 0:
         raise GateError(
             f"Design {full} violates {fs.rows[worst]} by {violations[worst]:.3g}; the simulator "
             "was not called. Designs must come from ask() unchanged."
         )
+    return float(violations[worst])

@@ -28,7 +28,12 @@ from archeng.strategy.parameters import Parameters
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What changes each generation. ``eigenvalues`` are those of C, ascending."""
+    """What changes each generation.
+
+    ``eigenvalues`` (ascending) and ``axes`` (n, n; rows are unit vectors v, the axis in the
+    design space is F v) are those of C relative to the initial C: units of the variables do
+    not count as ill-conditioning. ``reference`` is the inverse of the initial factor.
+    """
 
     distribution: Distribution
     p_sigma: Floats
@@ -36,14 +41,16 @@ class State:
     gamma_sigma: float
     gamma_c: float
     eigenvalues: Floats
+    axes: Floats
+    reference: Floats
     generation: int
 
 
 def initial_state(distribution: Distribution) -> State:
     """Step 0: paths and correction factors start at zero."""
     n = distribution.n
-    eigenvalues = np.asarray(np.linalg.eigvalsh(distribution.covariance), dtype=float)
-    return State(distribution, np.zeros(n), np.zeros(n), 0.0, 0.0, eigenvalues, 0)
+    zero, one = np.zeros(n), np.ones(n)
+    return State(distribution, zero, zero, 0.0, 0.0, one, np.eye(n), distribution.inverse_factor, 0)
 
 
 def sample(state: State, parameters: Parameters, rng: np.random.Generator) -> Floats:
@@ -64,7 +71,8 @@ def update(state: State, parameters: Parameters, ordered: Floats, square_root: S
     p_c = (1 - p.c_c) * state.p_c + h_sigma * math.sqrt(p.c_c * (2 - p.c_c) * p.mu_eff) * mean_step
     gamma_c = (1 - p.c_c) ** 2 * state.gamma_c + h_sigma * p.c_c * (2 - p.c_c)
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
-    factor, inverse, eigenvalues = _factor(d, steps, p_c, gamma_c, p, square_root)
+    factor, inverse = _factor(d, steps, p_c, gamma_c, p, square_root)
+    eigenvalues, axes = _principal_axes(state.reference @ factor)
     return State(
         distribution=Distribution(d.mean + d.sigma * mean_step, sigma, factor, inverse),
         p_sigma=p_sigma,
@@ -72,6 +80,8 @@ def update(state: State, parameters: Parameters, ordered: Floats, square_root: S
         gamma_sigma=gamma_sigma,
         gamma_c=gamma_c,
         eigenvalues=eigenvalues,
+        axes=axes,
+        reference=state.reference,
         generation=state.generation + 1,
     )
 
@@ -109,8 +119,8 @@ def _factor(
     gamma_c: float,
     p: Parameters,
     square_root: SquareRoot,
-) -> tuple[Floats, Floats, Floats]:
-    """Return factor, inverse factor and eigenvalues of the updated C.
+) -> tuple[Floats, Floats]:
+    """Return factor and inverse factor of the updated C.
 
     ``symmetric`` takes the root of C itself [SA22]. ``covariant`` takes it of the same update
     written in whitened coordinates, F' = F (I + dC_whitened)^{1/2}: F' F'^T is the same C, but
@@ -118,14 +128,20 @@ def _factor(
     """
     if square_root == "symmetric":
         covariance = _weighted_update(d.covariance, p_c, steps, gamma_c, p)
-        return symmetric_root((covariance + covariance.T) / 2)
+        root, inverse_root, _ = symmetric_root((covariance + covariance.T) / 2)
+        return root, inverse_root
     whitened = _weighted_update(
         np.eye(d.n), d.inverse_factor @ p_c, steps @ d.inverse_factor.T, gamma_c, p
     )
-    root, _, _ = symmetric_root(whitened)
-    factor = d.factor @ root
-    eigenvalues = np.asarray(np.linalg.eigvalsh(factor @ factor.T), dtype=float)
-    return factor, np.asarray(np.linalg.inv(factor), dtype=float), eigenvalues
+    root, inverse_root, _ = symmetric_root(whitened)
+    factor, inverse = d.factor @ root, inverse_root @ d.inverse_factor
+    return factor, inverse @ (2 * np.eye(d.n) - factor @ inverse)  # one Newton step
+
+
+def _principal_axes(relative: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues (ascending) of A A^T, and the right singular vectors of A as rows."""
+    _, singular, axes = np.linalg.svd(relative)
+    return np.asarray(singular[::-1] ** 2, dtype=float), np.asarray(axes[::-1], dtype=float)
 
 
 def with_mean(state: State, mean: Floats) -> State:

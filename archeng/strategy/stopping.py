@@ -7,7 +7,7 @@ GECCO workshop, 2009.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -48,13 +48,19 @@ class History:
     median: list[float] = field(default_factory=list)
     flat: list[bool] = field(default_factory=list)
 
-    def add(self, objectives: Floats) -> None:
-        """Record one generation; failed candidates (NaN) count as infinitely bad."""
-        values = np.sort(np.where(np.isnan(objectives), np.inf, objectives))
+    def add(self, objectives: Floats, distinct: Sequence[int] | None = None) -> None:
+        """Record one generation; failed candidates (NaN) count as infinitely bad.
+
+        ``distinct`` are the positions of candidates with different designs (default all): a
+        generation in which many are repaired to one vertex does not say that f is flat.
+        """
+        values = np.where(np.isnan(objectives), np.inf, objectives)
         k = min(1 + math.ceil(0.1 + len(values) / 4), len(values)) - 1
-        self.best.append(float(values[0]))
+        different = np.sort(values if distinct is None else values[list(distinct)])
+        self.best.append(float(values.min()))
         self.median.append(float(np.median(values)))
-        self.flat.append(bool(values[0] == values[k]))
+        flat = len(different) > k and np.isfinite(different[0]) and different[0] == different[k]
+        self.flat.append(bool(flat))
 
 
 def stop_reasons(
@@ -62,15 +68,12 @@ def stop_reasons(
     parameters: Parameters,
     history: History,
     initial_sigma: float,
-    initial_largest_deviation: float,
     settings: Settings,
 ) -> list[StopReason]:
     """Return all reasons to end this restart, in a fixed order; empty to go on."""
     if not settings.stop_tests:
         return []
-    return list(
-        _reasons(state, parameters, history, initial_sigma, initial_largest_deviation, settings)
-    )
+    return list(_reasons(state, parameters, history, initial_sigma, settings))
 
 
 def _reasons(
@@ -78,7 +81,6 @@ def _reasons(
     p: Parameters,
     history: History,
     initial_sigma: float,
-    initial_largest_deviation: float,
     settings: Settings,
 ) -> Iterator[StopReason]:
     d, t = state.distribution, state.generation
@@ -99,9 +101,10 @@ def _reasons(
     if len(history.flat) >= max(n, 10) and sum(history.flat[-max(n, 10) :]) > max(n, 10) / 3:
         yield StopReason.EQUAL_OBJECTIVES
 
-    # All deviations and the path are a negligible fraction of the initial step size.
-    limit = settings.tol_x * initial_largest_deviation
-    if np.all(deviations < limit) and np.all(d.sigma * np.abs(state.p_c) < limit):
+    # All deviations and the path are a negligible fraction of the initial deviations.
+    scale = d.sigma / initial_sigma
+    path = scale * np.abs(state.reference @ state.p_c)
+    if scale * math.sqrt(state.eigenvalues[-1]) < settings.tol_x and np.all(path < settings.tol_x):
         yield StopReason.TOL_X
 
     # The step size exploded although the matrix did not need it.
@@ -116,9 +119,7 @@ def _reasons(
         yield StopReason.CONDITION
 
     # A tenth of a deviation along the current principal axis is lost in rounding.
-    eigenvalues, B = np.linalg.eigh(d.covariance)
-    axis = t % n
-    step = 0.1 * d.sigma * math.sqrt(max(eigenvalues[axis], 0.0)) * B[:, axis]
+    step = 0.1 * d.sigma * (d.factor @ state.axes[t % n])
     if np.all(d.mean == d.mean + step):
         yield StopReason.NO_EFFECT_AXIS
 

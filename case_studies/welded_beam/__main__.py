@@ -33,7 +33,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except archeng.errors.SettingsError as error:
         parser.error(str(error))
-    print()
     print(result)
     excess = 100 * (result.fun / KNOWN_COST - 1)
     print(f"\nbest known cost: {KNOWN_COST:.10g} $; this design costs {excess:.2g} % more")

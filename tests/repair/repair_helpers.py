@@ -10,7 +10,7 @@ from scipy.optimize import minimize, nnls
 
 from archeng.distribution import Distribution
 from archeng.model import FeasibleSet, Model, compile_model
-from archeng.repair import Repair, RepairKind, Repairer
+from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
 
 NEAREST_ONLY = Settings(intersection_first=False)

@@ -21,9 +21,9 @@ from repair_helpers import (
 )
 from scipy.optimize import linprog
 
-from archeng.repair import RepairKind, Repairer
+from archeng.repair import Repairer, RepairKind
 
-moderate = settings(deadline=None, max_examples=50, derandomize=True)
+moderate = settings(deadline=None, max_examples=30, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 
 

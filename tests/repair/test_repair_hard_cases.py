@@ -17,11 +17,14 @@ from repair_helpers import (
     random_metric,
 )
 
-from archeng.repair import RepairKind, Repairer
+import archeng
+from archeng.repair import Repairer, RepairKind
 from archeng.settings import Settings
 
 INF = np.inf
-BOTH = pytest.mark.parametrize("chosen", [Settings(), NEAREST_ONLY], ids=["intersection", "nearest"])
+BOTH = pytest.mark.parametrize(
+    "chosen", [Settings(), NEAREST_ONLY], ids=["intersection", "nearest"]
+)
 
 
 def feasible_grid(fs, low, high, k: int = 150) -> np.ndarray:
@@ -148,6 +151,39 @@ def test_undefined_rows_without_bounds_never_crash(name: str, x):
     rescued = fix(fs, x, anchor=np.array(anchor))
     assert rescued.feasible
     assert fs.is_feasible(rescued.x)
+
+
+@pytest.mark.parametrize(
+    ("rows", "x"),
+    [
+        (lambda v: [(1 / v[0] + v[1], 2.0, INF)], [0.0, 1.0]),
+        (lambda v: [(ca.exp(v[0]), 2.0, INF)], [800.0, 1.0]),
+        (lambda v: [(ca.log(v[0]), -INF, 1.0)], [0.0, 1.0]),
+        (lambda v: [(ca.exp(v[0]), -INF, 2.0)], [800.0, 1.0]),
+        (lambda v: [(1 / v[0], -3.0, 2.0)], [0.0, 1.0]),
+    ],
+)
+def test_rows_of_infinite_value_are_judged_consistently(rows, x):
+    """The repair, the feasible set and its violations say the same of a row that is infinite."""
+    fs = feasible_set(2, rows)
+    x = np.array(x)
+    assert np.isinf(fs.values(x)).any()
+    assert fs.is_feasible(x) == bool(np.all(fs.violations(x) == 0))
+    r = fix(fs, x)
+    assert np.all(np.isfinite(r.x))
+    assert r.feasible == bool(np.all(fs.violations(r.x) == 0))
+
+
+def test_a_run_survives_rows_that_are_infinite_on_a_bound():
+    """Clipping to the bound x = 0 makes 1 / x infinite."""
+    model = archeng.Model("pole")
+    x = model.variable("x", lower=0, upper=4)
+    y = model.variable("y", lower=0, upper=4)
+    model.subject_to(1 / x + y >= 2)
+    result = archeng.solve(
+        model, lambda d: float(d["x"] + (d["y"] - 1) ** 2), max_evaluations=100, seed=1
+    )
+    assert result.fun < 0.1
 
 
 # ----- equality manifolds --------------------------------------------------------------------

@@ -14,7 +14,7 @@ from repair_helpers import (
     random_metric,
 )
 
-from archeng.repair import RepairKind, Repairer
+from archeng.repair import Repairer, RepairKind
 from archeng.settings import Settings
 
 

@@ -130,12 +130,14 @@ def test_target_is_seen_in_tell() -> None:
 @pytest.mark.parametrize("limit", [5, 8, 13])
 def test_the_budget_is_a_hard_limit_here_too(limit: int) -> None:
     run = Run(make(), seed=1, max_evaluations=limit)
-    simulated = 0
+    simulated: set[bytes] = set()
     while not run.stopped:
         candidates = run.ask()
-        simulated += sum(c.design is not None for c in candidates)
+        open_designs = [c.design for c in candidates if c.design and c.known is None]
+        simulated |= {d.x.tobytes() for d in open_designs}
         run.tell([objective(c.design) if c.design else None for c in candidates])
-    assert run.n_evaluations == simulated == limit
+    assert run.n_evaluations == limit
+    assert len(simulated) == limit
     assert run.stop_reason is StopReason.MAX_EVALUATIONS
 
 
@@ -149,8 +151,70 @@ def test_result_of_an_unfinished_run() -> None:
     assert not result.success
     run.ask()
     run.tell([0.5] * 6)
-    assert run.result().nfev == 12
+    assert run.result().nfev > 6
+    assert run.result().fun == 0.5
     assert result.nfev == 6  # an earlier result does not grow
+
+
+# -- designs that come up again ----------------------------------------------------------------
+
+
+def corner() -> Model:
+    """Most samples are repaired to the corner (1, 2) of the box."""
+    model = Model("corner")
+    model.variable("x", shape=2, lower=-1, upper=[1, 2])
+    return model
+
+
+def towards_the_corner(design: Design) -> float:
+    return float(np.sum((design["x"] - 5) ** 2))
+
+
+def test_no_design_is_simulated_twice() -> None:
+    calls: list[bytes] = []
+
+    def simulator(design: Design) -> float:
+        calls.append(design.x.tobytes())
+        return towards_the_corner(design)
+
+    result = archeng.solve(corner(), simulator, seed=1, max_evaluations=60)
+    assert len(set(calls)) == len(calls) == result.nfev
+    np.testing.assert_allclose(result.x, [1, 2], atol=1e-6)
+
+
+def test_without_reuse_every_candidate_is_simulated() -> None:
+    calls: list[bytes] = []
+
+    def simulator(design: Design) -> float:
+        calls.append(design.x.tobytes())
+        return towards_the_corner(design)
+
+    settings = Settings(reuse_designs=False)
+    result = archeng.solve(corner(), simulator, seed=1, max_evaluations=60, settings=settings)
+    assert len(calls) == result.nfev == 60
+    assert len(set(calls)) < 60
+    assert [sum(e.generation == g for e in result.evaluations) for g in range(10)] == [6] * 10
+
+
+def test_known_designs_carry_their_objective_and_what_is_told_of_them_is_ignored() -> None:
+    run = Run(corner(), seed=1, max_evaluations=60)
+    honest: dict[bytes, float] = {}
+    repeated = 0
+    while not run.stopped:
+        values = []
+        for c in run.ask():
+            assert c.design is not None
+            key = c.design.x.tobytes()
+            if c.known is not None:
+                repeated += 1
+                assert c.known == honest[key]
+                values.append(-1e9)  # a lie
+            else:
+                honest[key] = towards_the_corner(c.design)
+                values.append(honest[key])
+        run.tell(values)
+    assert repeated > 0
+    assert run.result().fun == min(honest.values())
 
 
 def test_step_needs_a_simulator() -> None:

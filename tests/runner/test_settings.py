@@ -19,10 +19,11 @@ def test_defaults_are_valid_and_equal() -> None:
     assert Settings().stop_tests is True
 
 
-def test_paper_uses_the_symmetric_root() -> None:
+def test_paper_differs_from_the_defaults_in_two_points() -> None:
     paper = Settings.paper()
     assert paper.square_root == "symmetric"
-    assert dataclasses.replace(paper, square_root="covariant") == Settings()
+    assert paper.reuse_designs is False
+    assert dataclasses.replace(paper, square_root="covariant", reuse_designs=True) == Settings()
 
 
 def test_frozen_and_keyword_only() -> None:
@@ -81,6 +82,7 @@ def test_values_at_the_edge_are_valid(options: dict[str, Any]) -> None:
         ("start_candidates", "20"),
         ("intersection_first", "no"),
         ("stop_tests", "no"),
+        ("reuse_designs", "no"),
     ],
 )
 def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:

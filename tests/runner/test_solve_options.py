@@ -106,8 +106,10 @@ def test_a_target_out_of_reach_is_no_success() -> None:
 
 
 def test_maximize_is_minimize_of_the_negative() -> None:
-    low = run()
-    high = archeng.solve(make(), lambda d: -sphere(d), seed=1, sense="maximize")
+    low = run(max_evaluations=200)
+    high = archeng.solve(
+        make(), lambda d: -sphere(d), seed=1, sense="maximize", max_evaluations=200
+    )
     assert high.maximize
     assert not low.maximize
     assert high.fun == -low.fun

@@ -51,7 +51,7 @@ def test_parameters_satisfy_what_the_method_needs(n: int, given: int | None):
     assert 1 <= p.mu_eff <= len(p.weights)
     assert 0 < p.c_sigma < 1
     assert 0 < p.c_c <= 1
-    assert 0 <= p.c_mu
+    assert p.c_mu >= 0
     assert 0 < p.c_1 + p.c_mu <= 1 + 1e-15
     assert p.d_sigma > 1
 
