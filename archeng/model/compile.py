@@ -138,7 +138,7 @@ def _flat_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[_Fl
     """
     expressions = [r.expression for c in model.constraints for r in c.rows]
     symbols = model.symbols
-    function = ca.Function("all", [symbols], [_stack(expressions, symbols)])
+    function = ca.Function("all", [symbols], expressions)
     kind = type(symbols)
     if kind is ca.MX:
         try:
@@ -148,12 +148,7 @@ def _flat_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[_Fl
     x = kind.sym("x", len(free))
     position = {int(full): k for k, full in enumerate(free)}
     entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
-    values = ca.densify(function(ca.vertcat(*entries)))
-    scalars = (
-        list(values.nonzeros())
-        if kind is ca.SX
-        else (ca.vertsplit(values) if values.numel() else [])
-    )
+    scalars = [ca.densify(s) for s in function.call([ca.vertcat(*entries)], True, False)]
     rows = []
     k = 0
     for c in model.constraints:
@@ -175,7 +170,7 @@ def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
         elif variable:
             kept.append(row)
         else:
-            value = float(ca.evalf(row.expression) if isinstance(x, ca.SX) else row.expression)
+            value = float(ca.Function("c", [x], [row.expression])(0))
             if not row.lower <= value <= row.upper:
                 raise InfeasibleModelError(
                     f"Constraint {row.info} does not depend on any free variable and its "
@@ -201,11 +196,13 @@ def _absorb_bounds(
     ``merged`` collects, for each variable, the constraints that went into its bounds.
     """
     kept = []
-    linear = [not c for c in _curved(rows, x)]
-    gradients = _linear_jacobian(_stack([r.expression for r in rows], x), x, linear)
-    offsets = _offsets(rows, x)
-    for row, is_linear, gradient, offset in zip(rows, linear, gradients, offsets, strict=True):
-        touched = np.flatnonzero(gradient) if is_linear else np.zeros(0, dtype=int)
+    linear = [r for r, curved in zip(rows, _curved(rows, x), strict=True) if not curved]
+    stacked = _stack([r.expression for r in linear], x)
+    terms = zip(_linear_jacobian(stacked, x), _offsets(stacked, x), strict=True)
+    found = dict(zip(map(id, linear), terms, strict=True))
+    for row in rows:
+        gradient, offset = found.get(id(row), (np.zeros(0), 0.0))
+        touched = np.flatnonzero(gradient)
         bare = len(touched) == 1 and abs(gradient[touched[0]]) == 1.0 and offset == 0.0
         if not bare or row.info.equality:
             kept.append(row)
@@ -259,22 +256,19 @@ def _jumps(expression: Any, x: Any) -> bool:
     return any(function.instruction_id(k) not in _SMOOTH for k in range(function.n_instructions()))
 
 
-def _offsets(rows: list[_Flat], x: Any) -> Floats:
-    """Row values at x = 0: the constant term of the linear ones."""
-    if not rows:
+def _offsets(expression: Any, x: Any) -> Floats:
+    """Constant terms of linear rows: their values at x = 0."""
+    if expression.numel() == 0:
         return np.zeros(0)
-    at_zero = ca.Function("f", [x], [_stack([r.expression for r in rows], x)])(0)
+    at_zero = ca.Function("f", [x], [expression])(0)
     return np.asarray(at_zero, dtype=float).reshape(-1)
 
 
-def _linear_jacobian(expression: Any, x: Any, keep: list[bool] | None = None) -> Floats:
-    """Constant gradients of linear rows; rows not to keep come back as zeros."""
-    m, n = expression.numel(), x.numel()
-    if m == 0:
-        return np.zeros((0, n))
+def _linear_jacobian(expression: Any, x: Any) -> Floats:
+    """Constant gradients of linear rows."""
+    if expression.numel() == 0:
+        return np.zeros((0, x.numel()))
     jacobian = ca.Function("j", [x], [ca.jacobian(expression, x)])(0).full()
-    if keep is not None:
-        jacobian = np.where(np.asarray(keep)[:, None], jacobian, 0.0)
     return np.asarray(jacobian, dtype=float)
 
 

@@ -11,7 +11,7 @@ from archeng.errors import ModelError
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.model import Model
 
-_NLP_ARGUMENTS = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names")
+_NLP_ARGUMENTS = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
 
 
 def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:

@@ -120,7 +120,7 @@ def from_opti(
     -------
     Model
     """
-    symbols = opti.advanced.symvar(opti.x)
+    symbols = [s for s in opti.advanced.symvar() if _is_variable(opti, s)]
     labels = list(names) if names is not None else [_opti_name(s.name()) for s in symbols]
     if len(labels) != len(symbols):
         raise ModelError(f"names has {len(labels)} entries but the Opti has {len(symbols)}.")
@@ -135,9 +135,10 @@ def from_opti(
             f"The Opti cannot be read: {_last_lines(error)} Give every parameter a value with "
             "opti.set_value()."
         ) from error
-    start = np.asarray(opti.debug.value(opti.x, opti.initial()), dtype=float).reshape(-1)
+    every = ca.vertcat(*(ca.vec(s) for s in symbols))
+    start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
     model = Model(name, symbols="MX")
-    width = None if scale is None else _vector("scale", scale, opti.x.numel())
+    width = None if scale is None else _vector("scale", scale, every.numel())
     fresh, k = [], 0
     for label, symbol in zip(labels, symbols, strict=True):
         size, shape = symbol.numel(), _shape(symbol)
@@ -155,8 +156,8 @@ def from_opti(
         new = ca.MX.sym(label, *symbol.shape)
         model.add_symbol(new, record)
         fresh.append(ca.vec(new))
-    nlp = {"x": opti.x, "p": opti.p, "g": opti.g, "f": opti.f}
-    g, f = _rebuild(opti.x, nlp, ca.vertcat(*fresh), value)
+    nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
+    g, f = _rebuild(every, nlp, ca.vertcat(*fresh), value)
     sources = [_opti_source(opti, i) for i in range(g.numel())]
     _add_rows(model, g, lbg, ubg, None, tolerance, sources)
     if objective:
@@ -243,6 +244,11 @@ def _symbol_names(x: Any) -> list[str]:
         size = symbol.numel()
         names += [symbol.name()] if size == 1 else [f"{symbol.name()}[{i}]" for i in range(size)]
     return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
+
+
+def _is_variable(opti: Any, symbol: Any) -> bool:
+    """Whether an Opti symbol is a decision variable (not a parameter or a multiplier)."""
+    return bool(opti.advanced.get_meta(symbol).type == ca.OPTI_VAR)
 
 
 def _opti_name(name: str) -> str:

@@ -163,7 +163,7 @@ class Model:
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
-        label = name or f"c{len(self._constraints) + 1}"
+        label = name or self._free_name()
         source = source or _caller()
         where = f"Constraint {label!r} ({source})"
         if lower is None and upper is None:
@@ -173,7 +173,7 @@ class Model:
         equal = any(r.lower == r.upper for r in rows)
         if tolerance is not None and not equal:
             raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")
-        width = DEFAULT_TOLERANCE if tolerance is None else float(tolerance)
+        width = DEFAULT_TOLERANCE if tolerance is None else _number(tolerance)
         if not (np.isfinite(width) and width > 0):
             raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
         self._check_name(label, where)
@@ -184,6 +184,10 @@ class Model:
         """Give the model a formula to minimise, so that ``solve`` needs no simulator."""
         if not is_symbolic(expression) or expression.numel() != 1:
             raise ModelError(f"The objective must be a scalar expression, got {expression!r}.")
+        where = "The objective"
+        if not isinstance(expression, self._type):
+            raise ModelError(f"{where} must be a {self._type.__name__} expression of the model.")
+        self._check_symbols(expression, where)
         self._objective = expression
 
     # -- looking --------------------------------------------------------------------------
@@ -267,6 +271,14 @@ class Model:
 
     # -- checking -------------------------------------------------------------------------
 
+    def _free_name(self) -> str:
+        """Return ``c1``, ``c2``, ...: the number of the constraint, or the next one not taken."""
+        taken = {c.name for c in self._constraints}
+        number = len(self._constraints) + 1
+        while f"c{number}" in taken:
+            number += 1
+        return f"c{number}"
+
     def _check_name(self, label: str, where: str) -> None:
         if any(c.name == label for c in self._constraints):
             raise ModelError(f"{where}: a constraint of that name exists already.")
@@ -283,6 +295,13 @@ class Model:
         if not rows:
             return
         expression = ca.vertcat(*(row.expression for row in rows))
+        self._check_symbols(expression, where)
+        bad = [c for c in _constants(expression, self.symbols) if not np.isfinite(c)]
+        if bad:
+            raise ModelError(f"{where}: a coefficient is {bad[0]}; all must be finite numbers.")
+
+    def _check_symbols(self, expression: Any, where: str) -> None:
+        """Raise if the expression contains a symbol that is not a variable of the model."""
         own = {hash(s) for s in ca.symvar(self.symbols)}
         foreign = sorted({str(s) for s in ca.symvar(expression) if hash(s) not in own})
         if foreign:
@@ -291,9 +310,14 @@ class Model:
                 f"{', '.join(v.name for v in self._variables) or 'none'}. Declare it with "
                 "model.variable() or replace it by a number."
             )
-        bad = [c for c in _constants(expression, self.symbols) if not np.isfinite(c)]
-        if bad:
-            raise ModelError(f"{where}: a coefficient is {bad[0]}; all must be finite numbers.")
+
+
+def _number(value: Any) -> float:
+    """Float of a number; NaN of anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def _check_limits(row: Row, where: str) -> None:

@@ -100,10 +100,7 @@ def _scalar(element: Any, label: str) -> list[Row]:
     if element.is_constant():
         if float(element) == 1.0:
             return []
-        raise ModelError(
-            f"{label}: the relation is constant ({element}), no variable is left in it. "
-            "Check the expression: as written it can never hold."
-        )
+        raise ModelError(_never_holds(element, label))
     if any(element.is_op(op) for op in _LESS):
         return [_less(element.dep(0), element.dep(1))]
     if element.is_op(ca.OP_EQ):
@@ -113,18 +110,29 @@ def _scalar(element: Any, label: str) -> list[Row]:
 
 def _matrix(relation: Any, label: str) -> list[Row]:
     """Rows of an MX relation, which holds whole matrices on each side."""
-    if relation.is_op(ca.OP_VERTCAT):
+    if relation.is_op(ca.OP_VERTCAT) or relation.is_op(ca.OP_HORZCAT):
         parts = [relation.dep(i) for i in range(relation.n_dep())]
         return [row for part in parts for row in _matrix(part, label)]
+    if relation.is_constant():
+        if np.all(np.asarray(relation.to_DM()) == 1.0):
+            return []
+        raise ModelError(_never_holds(relation, label))
     if not any(relation.is_op(op) for op in (*_LESS, ca.OP_EQ)):
         raise ModelError(_not_a_relation(relation, label))
     make = _equal if relation.is_op(ca.OP_EQ) else _less
-    left, right = relation.dep(0), relation.dep(1)
-    if left.numel() == 1:
-        left = ca.repmat(left, *right.shape)
-    if right.numel() == 1:
-        right = ca.repmat(right, *left.shape)
-    return [make(a, b) for a, b in zip(elements_of(left), elements_of(right), strict=True)]
+    shape = relation.shape
+    left, right = (_side(relation.dep(i), shape) for i in range(2))
+    return [make(a, b) for a, b in zip(left, right, strict=True)]
+
+
+def _side(expression: Any, shape: tuple[int, int]) -> list[Any]:
+    """Elements of one side; numbers stay constants, so that they become limits."""
+    if expression.is_constant():
+        values = np.broadcast_to(expression.to_DM().full(), shape).reshape(-1, order="F")
+        return [ca.MX(float(v)) for v in values]
+    if expression.numel() == 1 and shape != (1, 1):
+        expression = ca.repmat(expression, *shape)
+    return elements_of(expression)
 
 
 def _less(left: Any, right: Any) -> Row:
@@ -148,4 +156,11 @@ def _not_a_relation(expression: Any, label: str) -> str:
         f"{label}: {expression} is not a relation that archeng can use. Write "
         "`expression <= limit`, `>=` or `==`, or pass a plain expression with lower= and "
         "upper=. (A Python chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+    )
+
+
+def _never_holds(expression: Any, label: str) -> str:
+    return (
+        f"{label}: the relation is constant ({expression}), no variable is left in it. "
+        "Check the expression: as written it can never hold."
     )

@@ -97,7 +97,7 @@ class ViolationTable:
         rows = [
             (
                 e.name,
-                "undefined" if np.isnan(e.value) else f"{e.value:.6g}",
+                "undefined" if not np.isfinite(e.value) else f"{e.value:.6g}",
                 number(e.lower),
                 number(e.upper),
                 f"{e.violation:.3g}" if e.violation > 0 else "ok",
@@ -109,7 +109,7 @@ class ViolationTable:
 
 def violation_of(value: float, lower: float, upper: float) -> float:
     """``max(0, lower - value, value - upper)``; infinite where the value is undefined."""
-    if np.isnan(value):
+    if not np.isfinite(value):
         return float("inf")
     return max(0.0, lower - value, value - upper)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -69,8 +70,11 @@ def make_variable(
     """Check what the engineer typed and build the record; every error names the variable."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"A variable needs a non-empty name; got {name!r}.")
-    dims = (shape,) if isinstance(shape, int) else tuple(shape)
-    if len(dims) > 2 or any(not isinstance(d, int) or d < 1 for d in dims):
+    try:
+        dims = tuple(operator.index(d) for d in np.atleast_1d(np.asarray(shape, dtype=object)))
+    except TypeError:
+        dims = (0,)
+    if len(dims) > 2 or any(d < 1 for d in dims):
         raise ModelError(
             f"Variable {name!r}: shape must be an int or a tuple of one or two positive ints, "
             f"got {shape!r}."

@@ -83,10 +83,13 @@ def call(simulator: Simulator, design: Design, *, first: bool = False) -> Call:
 
 def _number(value: Any) -> float | None:
     """Float of a real scalar (also a one-element array), else None."""
-    if value is None or isinstance(value, bool | np.bool_ | str | bytes | complex):
+    if isinstance(value, list | tuple | dict | str | bytes):
         return None
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            array = np.asarray(float(value)) if array.dtype.kind == "O" else np.zeros(0)
+        array = array.astype(float)
     except (TypeError, ValueError):
         return None
     return float(array.reshape(-1)[0]) if array.size == 1 else None

@@ -20,13 +20,18 @@ class Design(Mapping[str, Any]):
     functions take the design itself: ``np.asarray(design)``.
     """
 
-    __slots__ = ("_variables", "x")
+    __slots__ = ("_variables", "_x")
 
     def __init__(self, variables: Sequence[Variable], x: Floats) -> None:
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
-        self.x = vector
+        self._x = vector
         self._variables = tuple(variables)
+
+    @property
+    def x(self) -> Floats:
+        """The flat vector in declaration order, read-only."""
+        return self._x
 
     def __getitem__(self, name: str) -> Any:
         k = 0
@@ -44,6 +49,14 @@ class Design(Mapping[str, Any]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.x, dtype=dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Design):
+            return NotImplemented
+        return list(self) == list(other) and bool(np.array_equal(self.x, other.x))
+
+    def __hash__(self) -> int:
+        return hash((tuple(self), self.x.tobytes()))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={self[name]!r}" for name in self)

@@ -8,10 +8,6 @@ import pytest
 from invariance_helpers import CASES, INF, compare, compiled, play, start_of
 
 import archeng
-from archeng.distribution import Distribution
-from archeng.model import compile_model
-from archeng.repair import Repairer
-from archeng.runner.search import begin, sample_population
 from archeng.settings import Settings
 
 UNENDING = Settings(stop_tests=False)
@@ -172,35 +168,3 @@ def test_increasing_maps_of_one_sided_rows_do_not_change_the_search(
         return play(fs, case.f, start_of(case), np.random.default_rng(seed), settings=chosen)
 
     compare(run(compiled(case)), run(compiled(case, rows)))
-
-
-VERTEX_FORMS = {
-    "bounds": None,
-    "planes": lambda x: [(x[0] + 0.1 * x[1], -INF, 1.1), (x[1], -INF, 1), (x[2] - x[0], -INF, 0)],
-    "squares": lambda x: [((x[i] + 3) ** 2, -INF, 16.0) for i in range(3)],
-    "exponentials": lambda x: [(ca.exp(2 * x[i]), -INF, float(np.exp(2))) for i in range(3)],
-}
-
-
-@pytest.mark.parametrize("form", VERTEX_FORMS)
-def test_samples_beyond_the_same_vertex_have_the_same_repaired_point(form: str):
-    """They tie in f, whatever the formulas; else rounding errors would rank them."""
-    model = archeng.Model("vertex")
-    upper = 1.0 if form == "bounds" else None
-    x = model.variable("x", shape=3, upper=upper)
-    for expression, low, high in VERTEX_FORMS[form](x) if form != "bounds" else ():
-        model.subject_to(expression, lower=low, upper=high)
-    repairer = Repairer(compile_model(model))
-    F = np.eye(3) + 0.2 * np.random.default_rng(0).standard_normal((3, 3))
-    d = Distribution(np.array([2.0, 2.0, 4.0]), 0.25, F, np.linalg.inv(F))
-    search = begin(d, np.zeros(3), 12)
-    population = sample_population(search, repairer, np.random.default_rng(1))
-    beyond = [
-        r
-        for y, r in zip(population.sampled, population.repairs, strict=True)
-        if np.all(repairer.feasible_set.violations(y) > 0)
-    ]
-    assert len(beyond) >= 8
-    assert all(r.kind == "intersection" for r in beyond)
-    assert len({r.x.tobytes() for r in beyond}) == 1
-    np.testing.assert_allclose(beyond[0].x, 1.0, atol=1e-6)
