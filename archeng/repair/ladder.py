@@ -15,7 +15,7 @@ very vector that will be simulated; statuses of solvers are not trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -31,6 +31,7 @@ from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3
 _POLISH_STEPS = 6
+_OTHER = 10.0  # change of a gradient between input and answer that calls for a new scale
 Solver = Callable[..., Answer]
 
 
@@ -85,16 +86,17 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return _unchanged(fs, x, values)
-        if self._maker is None:
-            self._maker = ProblemMaker(fs, self.settings.margin)
-        problem = self._maker.make(self._metric_of(distribution), x, values)
+        problem = first = self._maker_of().make(self._metric_of(distribution), x, values)
         iterations = 0
         fallback: tuple[RepairKind, _Point] | None = None
-        for kind, limits, solver, name, start in self._attempts(problem, anchor):
+        for kind, limits, solver, name, start in self._attempts(first, anchor):
+            problem = first
             answer = solver(problem, *limits, start)
             iterations += answer.iterations
             if answer.outcome is Outcome.INFEASIBLE and kind is RepairKind.INTERSECTION:
                 continue
+            if answer.outcome is Outcome.CONVERGED and not fs.is_linear:
+                problem, limits, answer = self._rescaled(problem, values, limits, answer, solver)
             point = _certify(problem, answer, limits, name)
             if point.feasible and point.residual <= _KKT_TOLERANCE:
                 return self._record(kind, problem, point, iterations)
@@ -106,6 +108,28 @@ class Repairer:
         if not point.feasible:
             kind = RepairKind.FAILED
         return self._record(kind, problem, point, iterations)
+
+    def _rescaled(
+        self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
+    ) -> tuple[Problem, Limits, Answer]:
+        """Solve again from the answer if rows are much flatter or steeper there.
+
+        Margins are then placed by the gradients at the boundary: a row such as exp(g) is
+        repaired like g.
+        """
+        y = problem.x + problem.metric.L @ answer.z
+        active = np.abs(answer.multipliers) > 0
+        lengths = np.linalg.norm(problem.gradients(y)[active], axis=1)
+        if np.all((lengths > 1 / _OTHER) & (lengths < _OTHER)):
+            return problem, limits, answer
+        again = self._maker_of().make(problem.metric, problem.x, values, scale_at=y)
+        aims = again.nearest if limits is problem.nearest else again.intersection
+        if aims is None:
+            return problem, limits, answer
+        better = solver(again, *aims, answer.z)
+        if better.outcome is not Outcome.CONVERGED:
+            return problem, limits, answer
+        return again, aims, replace(better, iterations=answer.iterations + better.iterations)
 
     def _attempts(
         self, problem: Problem, anchor: Floats | None
@@ -137,6 +161,11 @@ class Repairer:
         if self._ipopt is None:
             self._ipopt = Ipopt(self.feasible_set, self.settings.ipopt_max_iterations)
         return self._ipopt.solve(problem, lower, upper, z)
+
+    def _maker_of(self) -> ProblemMaker:
+        if self._maker is None:
+            self._maker = ProblemMaker(self.feasible_set, self.settings.margin)
+        return self._maker
 
     def _metric_of(self, distribution: Distribution) -> Metric:
         if self._metric is None or self._metric.distribution is not distribution:

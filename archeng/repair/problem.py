@@ -24,7 +24,7 @@ a, b        limits that the solver aims at, shape (m,)              ``lower``, `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -137,30 +137,58 @@ class ProblemMaker:
         self._set = feasible_set
         self._function = _build(feasible_set, margin)
 
-    def make(self, metric: Metric, x: Floats, values: Floats) -> Problem:
-        """Return the problem for x (n,), given the values of the rows there (m,)."""
-        fs = self._set
-        norms, margins, slack, lower, upper, pinned_lower, pinned_upper, possible = self._function(
-            x, values, metric.L, metric.constant
+    def make(
+        self, metric: Metric, x: Floats, values: Floats, scale_at: Floats | None = None
+    ) -> Problem:
+        """Return the problem for x (n,), given the values of the rows there (m,).
+
+        Rows are scaled by their gradients at ``scale_at`` (default x).
+        """
+        at = x if scale_at is None else scale_at
+        *arrays, crowded, ambiguous = self._function(x, at, values, metric.L, metric.constant)
+        norms, margins, slack, lower, upper, pinned_lower, pinned_upper = arrays
+        problem = Problem(
+            self._set,
+            metric,
+            x,
+            norms,
+            margins,
+            slack,
+            (lower, upper),
+            (pinned_lower, pinned_upper),
         )
-        intersection = (pinned_lower, pinned_upper) if possible[0] else None
-        return Problem(fs, metric, x, norms, margins, slack, (lower, upper), intersection)
+        if ambiguous[0] or (crowded[0] and not _can_meet(problem, values)):
+            return replace(problem, intersection=None)
+        return problem
+
+
+def _can_meet(problem: Problem, values: Floats) -> bool:
+    """Whether the boundaries pinned at x, linearised there, have a common point."""
+    fs = problem.feasible_set
+    pinned = fs.violations_of(values) > 0
+    A = problem.gradients(problem.x)[pinned]
+    aim = np.where(values > fs.upper, fs.upper, fs.lower)
+    b = ((aim - values) / problem.norms)[pinned]
+    if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
+        return False
+    d, *_ = np.linalg.lstsq(A, b, rcond=1e-10)
+    return bool(np.abs(A @ d - b).max() <= 1e-8 * (1.0 + float(np.abs(b).max())))
 
 
 def _build(fs: FeasibleSet, margin: float) -> FastFunction:
-    """Build (x, values, L, K) -> norms, margins, slack, four limits, intersection possible.
+    """Build (x, at, values, L, K) -> norms, margins, slack, four limits, crowded, ambiguous.
 
     The margin is in standard deviations of the search distribution across the boundary. It is
     kept above the rounding noise of the row and below a quarter of the width between its
     limits. Bounds need none: they are enforced exactly by clipping.
     """
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
-    x, values = ca.MX.sym("x", n), ca.MX.sym("values", m)
+    x, at, values = ca.MX.sym("x", n), ca.MX.sym("at", n), ca.MX.sym("values", m)
     L, K = ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
     lower, upper = ca.DM(fs.lower), ca.DM(fs.upper)
     jacobian, whitened = ca.DM(fs.constant_jacobian), K
     if m_n:
-        _, curved = fs.nonlinear_rows_and_jacobian.function(x)
+        _, curved = fs.nonlinear_rows_and_jacobian.function(at)
         curved = ca.project(curved, fs.jacobian_sparsity)
         jacobian, whitened = ca.vertcat(jacobian, curved), ca.vertcat(K, curved @ L)
 
@@ -169,11 +197,12 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     violation = ca.if_else(undefined, 0, ca.fmax(excess, 0))
     length = ca.sqrt(ca.sum2(whitened * whitened))
     defined = ca.logic_and(ca.logic_not(undefined), length < _LARGE)
-    norms = ca.if_else(defined, ca.fmax(length, violation / _FAR), 1)
+    same = ca.norm_inf(x - at) == 0
+    norms = ca.if_else(defined, ca.fmax(length, same * violation / _FAR), 1)
     norms = ca.if_else(norms > 0, norms, 1)
 
     limit_size = ca.fmax(_size(fs.lower), _size(fs.upper))
-    terms = ca.fabs(jacobian) @ ca.fabs(x) + ca.fabs(values)
+    terms = ca.fabs(jacobian) @ ca.fabs(at) + same * ca.fabs(values)
     noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
     margins *= ca.DM([0.0] * len(fs.bounded) + [1.0] * (m - len(fs.bounded)))
@@ -191,16 +220,16 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     pinned_lower = ca.if_else(above, ca.fmax(inside_upper - thickness, inside_lower), inside_lower)
     pinned_upper = ca.if_else(below, ca.fmin(inside_lower + thickness, inside_upper), inside_upper)
 
-    # More pinned inequalities than variables, or an undefined row with two sides: no solution.
+    # More pinned rows than variables meet by coincidence only; an undefined row with two sides
+    # cannot be pinned.
     two_sided = ca.DM((np.isfinite(fs.lower) & np.isfinite(fs.upper)).astype(float))
-    equality = ca.DM(fs.equality.astype(float))
-    too_many = ca.sum1(pinned) > n + ca.sum1(pinned * equality)
+    crowded = ca.sum1(pinned) > n
     ambiguous = ca.sum1(undefined * two_sided) > 0
-    possible = ca.logic_not(ca.logic_or(too_many, ambiguous))
     outputs = [
-        norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper, possible
+        norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper,
+        crowded, ambiguous,
     ]  # fmt: skip
-    return FastFunction(ca.Function("problem", [x, values, L, K], [dense(o) for o in outputs]))
+    return FastFunction(ca.Function("problem", [x, at, values, L, K], [dense(o) for o in outputs]))
 
 
 def _size(limit: Floats) -> Any:

@@ -28,6 +28,12 @@ from archeng.strategy import (
 _COINCIDE = 1e-8  # in standard deviations of the search distribution
 
 
+def _rounding(distribution: Distribution) -> float:
+    """Return the rounding errors of a design, in standard deviations of the search distribution."""
+    deviations = distribution.sigma * np.sqrt(np.sum(distribution.factor**2, axis=1))
+    return 512 * float(np.finfo(float).eps * np.max(np.abs(distribution.mean) / deviations))
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """State of one restart: CMA-ES, the ranking coefficient, and a known feasible point."""
@@ -105,6 +111,7 @@ def _coincide(
     Samples beyond the same vertex have the same repaired point; solvers return it with
     errors far below any step of the search.
     """
+    tolerance = _COINCIDE + _rounding(distribution)
     points = [] if known is None else list(known)
     whitened = list(distribution.whiten(np.reshape(points, (-1, distribution.n))))
     result = []
@@ -114,7 +121,7 @@ def _coincide(
             same: list[int] = []
             if whitened:
                 gaps = np.abs(np.array(whitened) - z).max(axis=1)
-                same = np.flatnonzero(gaps < _COINCIDE).tolist()
+                same = np.flatnonzero(gaps < tolerance).tolist()
             if same:
                 repair = replace(repair, x=points[same[0]])
             else:

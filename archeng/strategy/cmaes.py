@@ -71,8 +71,10 @@ def update(state: State, parameters: Parameters, ordered: Floats, square_root: S
     p_c = (1 - p.c_c) * state.p_c + h_sigma * math.sqrt(p.c_c * (2 - p.c_c) * p.mu_eff) * mean_step
     gamma_c = (1 - p.c_c) ** 2 * state.gamma_c + h_sigma * p.c_c * (2 - p.c_c)
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
-    factor, inverse = _factor(d, steps, p_c, gamma_c, p, square_root)
-    eigenvalues, axes = _principal_axes(state.reference @ factor)
+    factor = _factor(d, steps, p_c, gamma_c, p, square_root)
+    relative = state.reference @ factor
+    eigenvalues, axes = _principal_axes(relative)
+    inverse = np.asarray(np.linalg.inv(relative), dtype=float) @ state.reference
     return State(
         distribution=Distribution(d.mean + d.sigma * mean_step, sigma, factor, inverse),
         p_sigma=p_sigma,
@@ -119,8 +121,8 @@ def _factor(
     gamma_c: float,
     p: Parameters,
     square_root: SquareRoot,
-) -> tuple[Floats, Floats]:
-    """Return factor and inverse factor of the updated C.
+) -> Floats:
+    """Return the factor of the updated C.
 
     ``symmetric`` takes the root of C itself [SA22]. ``covariant`` takes it of the same update
     written in whitened coordinates, F' = F (I + dC_whitened)^{1/2}: F' F'^T is the same C, but
@@ -128,14 +130,11 @@ def _factor(
     """
     if square_root == "symmetric":
         covariance = _weighted_update(d.covariance, p_c, steps, gamma_c, p)
-        root, inverse_root, _ = symmetric_root((covariance + covariance.T) / 2)
-        return root, inverse_root
+        return symmetric_root((covariance + covariance.T) / 2)[0]
     whitened = _weighted_update(
         np.eye(d.n), d.inverse_factor @ p_c, steps @ d.inverse_factor.T, gamma_c, p
     )
-    root, inverse_root, _ = symmetric_root(whitened)
-    factor, inverse = d.factor @ root, inverse_root @ d.inverse_factor
-    return factor, inverse @ (2 * np.eye(d.n) - factor @ inverse)  # one Newton step
+    return d.factor @ symmetric_root(whitened)[0]
 
 
 def _principal_axes(relative: Floats) -> tuple[Floats, Floats]:

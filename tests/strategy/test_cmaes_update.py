@@ -138,6 +138,23 @@ def test_long_path_stalls_the_rank_one_update_as_in_the_paper():
     assert 1 in plain.h_sigma
 
 
+@pytest.mark.parametrize(("length", "h_sigma"), [(0.98, 1), (1.02, 0)])
+@pytest.mark.parametrize("square_root", ["symmetric", "covariant"])
+def test_stalling_accounts_for_the_short_path_at_the_beginning(
+    length: float, h_sigma: int, square_root: str
+):
+    """In the first generation both sides of the test carry the factor sqrt(gamma_sigma)."""
+    n = 3
+    p = default_parameters(n)
+    state = initial_state(initial_distribution(np.zeros(n), np.ones(n)))
+    limit = (1.4 + 2 / (n + 1)) * p.chi_n / np.sqrt(p.mu_eff)
+    step = np.array([2.0, -1.0, 2.0]) / 3 * limit * length
+    after = update(state, p, np.tile(step, (p.population_size, 1)), square_root)
+    assert after.gamma_c == pytest.approx(h_sigma * p.c_c * (2 - p.c_c))
+    gain = np.sqrt(p.c_c * (2 - p.c_c) * p.mu_eff)
+    np.testing.assert_allclose(after.p_c, h_sigma * gain * step, atol=1e-12)
+
+
 def settled(state: State) -> State:
     """The state with the correction factors at their limit: the standard CMA-ES."""
     return replace(state, gamma_sigma=1.0, gamma_c=1.0)
