@@ -15,7 +15,7 @@ very vector that will be simulated; statuses of solvers are not trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -31,6 +31,7 @@ from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3
 _POLISH_STEPS = 6
+_ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
 _OTHER = 10.0  # change of a gradient between input and answer that calls for a new scale
 Solver = Callable[..., Answer]
 
@@ -86,28 +87,30 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return _unchanged(fs, x, values)
-        problem = first = self._maker_of().make(self._metric_of(distribution), x, values)
+        first = self._maker_of().make(self._metric_of(distribution), x, values)
         iterations = 0
-        fallback: tuple[RepairKind, _Point] | None = None
+        fallback: tuple[RepairKind, Problem, _Point] | None = None
         for kind, limits, solver, name, start in self._attempts(first, anchor):
             problem = first
             answer = solver(problem, *limits, start)
             iterations += answer.iterations
-            if answer.outcome is Outcome.INFEASIBLE and kind is RepairKind.INTERSECTION:
+            converged = answer.outcome is Outcome.CONVERGED
+            if kind is RepairKind.INTERSECTION and not converged:
                 continue
-            if answer.outcome is Outcome.CONVERGED and not fs.is_linear:
+            if converged and not fs.is_linear:
                 problem, limits, answer = self._rescaled(problem, values, limits, answer, solver)
             point = _certify(problem, answer, limits, name)
+            if kind is RepairKind.INTERSECTION and not _on_target(problem, point, limits):
+                continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
-                return self._record(kind, problem, point, iterations)
-            if fallback is None or _better(point, fallback[1], fs):
-                fallback = (kind, point)
-        if fallback is None:
-            fallback = (RepairKind.FAILED, _Point(x, values, False, np.inf, "none"))
-        kind, point = fallback
-        if not point.feasible:
-            kind = RepairKind.FAILED
-        return self._record(kind, problem, point, iterations)
+                return _record(kind, problem, point, iterations)
+            if fallback is None or _better(point, fallback[2], fs):
+                fallback = (kind, problem, point)
+        assert fallback is not None
+        kind, problem, point = fallback
+        if point.feasible:
+            return _record(kind, problem, point, iterations)
+        return _failed(problem, point, iterations, anchor)
 
     def _rescaled(
         self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
@@ -129,7 +132,7 @@ class Repairer:
         better = solver(again, *aims, answer.z)
         if better.outcome is not Outcome.CONVERGED:
             return problem, limits, answer
-        return again, aims, replace(better, iterations=answer.iterations + better.iterations)
+        return again, aims, better
 
     def _attempts(
         self, problem: Problem, anchor: Floats | None
@@ -172,21 +175,42 @@ class Repairer:
             self._metric = Metric.of(self.feasible_set, distribution)
         return self._metric
 
-    def _record(self, kind: RepairKind, problem: Problem, point: _Point, iterations: int) -> Repair:
-        violation = 0.0
-        if not point.feasible:
-            violation = float(self.feasible_set.violations_of(point.values).max())
-        distribution = problem.metric.distribution
-        return Repair(
-            kind=kind,
-            x=point.y,
-            distance_squared=distribution.distance_squared(problem.x, point.y),
-            max_violation=violation,
-            kkt_residual=point.residual,
-            active=problem.active(point.values),
-            solver=point.solver,
-            iterations=iterations,
-        )
+
+def _record(kind: RepairKind, problem: Problem, point: _Point, iterations: int) -> Repair:
+    """Return the certificate of a feasible answer."""
+    distribution = problem.metric.distribution
+    return Repair(
+        kind=kind,
+        x=point.y,
+        distance_squared=distribution.distance_squared(problem.x, point.y),
+        max_violation=0.0,
+        kkt_residual=point.residual,
+        active=problem.active(point.values),
+        solver=point.solver,
+        iterations=iterations,
+    )
+
+
+def _failed(problem: Problem, point: _Point, iterations: int, anchor: Floats | None) -> Repair:
+    """Return the record of a failure, as far away as the known feasible point if there is one.
+
+    A solver that gives up where it began would otherwise get the best g-rank.
+    """
+    distribution, x = problem.metric.distribution, problem.x
+    distance = distribution.distance_squared(x, point.y)
+    if anchor is not None:
+        distance = max(distance, distribution.distance_squared(x, anchor))
+    violation = float(problem.feasible_set.violations_of(point.values).max())
+    active = problem.active(point.values)
+    return Repair(
+        RepairKind.FAILED, point.y, distance, violation, np.inf, active, point.solver, iterations
+    )
+
+
+def _on_target(problem: Problem, point: _Point, limits: Limits) -> bool:
+    """Whether the pinned rows of an intersection problem lie on their boundaries."""
+    outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
+    return point.feasible and bool(outside.max() <= _ON_TARGET)
 
 
 def _unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:

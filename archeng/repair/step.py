@@ -201,11 +201,16 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(excess), ca.inf)
     outside = ca.if_else(defined, outside - slack, 1.0)
 
-    # So do sides that no step of reasonable length can reach; the merit function sees them.
-    reach = _REACH * ca.sqrt(ca.sum2(A * A))
     lba, uba = low - c_safe - shift, high - c_safe - shift
-    lba = ca.if_else(ca.logic_and(usable, lba > -reach), lba, -_INFINITE)
-    uba = ca.if_else(ca.logic_and(usable, uba < reach), uba, _INFINITE)
+    keep_low = keep_high = usable
+    if m_n:
+        # So do sides of rows that are not pinned and that no step of reasonable length can
+        # reach; the merit function sees them.
+        reach, pinned = _REACH * ca.sqrt(ca.sum2(A * A)), high - low < 1
+        keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
+        keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
+    lba = ca.if_else(keep_low, ca.fmax(lba, -_INFINITE), -_INFINITE)
+    uba = ca.if_else(keep_high, ca.fmin(uba, _INFINITE), _INFINITE)
     W, g = ca.MX.eye(n), z
     if m_n:
         curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])

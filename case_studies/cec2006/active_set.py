@@ -23,7 +23,7 @@ from case_studies.cec2006 import problem
 
 ACCURACIES = (1e-4, 1e-8)
 MAX_ITERATIONS = 1200
-DEFAULT_PROBLEMS = [f"g{i:02d}" for i in range(1, 12)] + ["g16", "g21", "g22"]
+DEFAULT_PROBLEMS = [*(f"g{i:02d}" for i in range(1, 12)), "g16"]
 PAPER = json.loads(Path(__file__).with_name("paper_active_set.json").read_text(encoding="utf-8"))
 
 

@@ -250,6 +250,44 @@ def test_equality_rows_are_always_active():
     assert inside.active == (0,)
 
 
+def test_equality_rows_are_active_inside_their_tolerance_too():
+    """They count in c_act wherever in their band the repaired point lies."""
+    fs = feasible_set(
+        2, lambda x: [(x[0] + x[1], 1.0, 1.0), (x[0] - x[1], -np.inf, 0.0)], tolerance=0.1
+    )
+    r = fix(fs, [0.6, 0.42])
+    np.testing.assert_allclose(r.x, [0.51, 0.51], atol=1e-7)
+    assert r.active == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "x", [[-0.05381656, 0.19171277, 0.01698119], [0.55620589, 0.60747769, 0.08894316]]
+)
+def test_intersection_is_met_and_active(x):
+    """On a thin manifold cut by a wave: an iterate that is merely feasible is no intersection."""
+    fs = feasible_set(
+        3,
+        lambda v: [
+            (ca.sumsqr(v), 1.0, 1.0),
+            (v[0] + 0.5 * ca.sin(2 * v[1]), -np.inf, 0.6),
+        ],
+        tolerance=1e-4,
+    )
+    x = np.array(x)
+    F = np.eye(3) + 0.3 * np.random.default_rng(21).standard_normal((3, 3))
+    for sigma in (0.02, 0.0466, 0.0941, 0.3):
+        d = metric(np.zeros(3), sigma, F)
+        r = fix(fs, x, d)
+        check_certificate(fs, x, d, r)
+        if r.kind is RepairKind.INTERSECTION:
+            violated = np.flatnonzero(fs.violations(x) > 0)
+            assert set(violated.tolist()) <= set(r.active)
+            values, jacobian = fs.values_and_jacobian(r.x)
+            size = np.linalg.norm(jacobian @ d.scaled_factor, axis=1)
+            gap = np.minimum(values - fs.lower, fs.upper - values) / size
+            assert np.all(gap[violated] < 1e-6)
+
+
 def test_active_rows_of_a_feasible_input_are_those_on_their_limit():
     assert fix(BOX, [1.0, -2.0, 0.5]).active == (0, 1)
     assert fix(BOX, [0.0, 0.0, 0.0]).active == ()

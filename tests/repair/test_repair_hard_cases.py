@@ -399,6 +399,25 @@ def test_points_many_deviations_away_are_repaired(reach: float):
         np.testing.assert_allclose(r.x, unit.x, atol=1e-6)
 
 
+@pytest.mark.parametrize("reach", [3.0, 30.0, 100.0, 1e4])
+@pytest.mark.parametrize("form", ["bounds", "planes", "curved"])
+def test_intersection_many_deviations_away(form: str, reach: float):
+    """All violated rows are met, also in a metric in which meeting one is shorter."""
+    rows = {
+        "bounds": None,
+        "planes": lambda x: [(x[0] + 0.1 * x[1], -INF, 1.1), (0.2 * x[0] + x[1], -INF, 1.2)],
+        "curved": lambda x: [((x[0] + 2) ** 2, -INF, 9.0), (x[1] + 0.1 * x[0] ** 2, -INF, 1.1)],
+    }[form]
+    fs = feasible_set(2, rows, upper=1.0 if form == "bounds" else None)
+    d = metric([0, 0], 1 / reach, [[1.0, 0.0], [0.95, 0.3]])
+    x = np.array([2.5, 2.2])
+    r = fix(fs, x, d)
+    check_certificate(fs, x, d, r)
+    assert r.kind is RepairKind.INTERSECTION
+    assert r.active == (0, 1)
+    np.testing.assert_allclose(r.x, [1, 1], atol=1e-6)
+
+
 @BOTH
 @pytest.mark.parametrize("condition", [1e3, 1e5])
 def test_ill_conditioned_covariance_on_linear_rows(condition: float, chosen: Settings):
