@@ -120,11 +120,10 @@ class Repairer:
         Margins are then placed by the gradients at the boundary: a row such as exp(g) is
         repaired like g.
         """
-        y = problem.x + problem.metric.L @ answer.z
-        active = np.abs(answer.multipliers) > 0
-        lengths = np.linalg.norm(problem.gradients(y)[active], axis=1)
-        if np.all((lengths > 1 / _OTHER) & (lengths < _OTHER)):
+        flattest, steepest = answer.steepness
+        if flattest > 1 / _OTHER and steepest < _OTHER:
             return problem, limits, answer
+        y = problem.x + problem.metric.L @ answer.z
         again = self._maker_of().make(problem.metric, problem.x, values, scale_at=y)
         aims = again.nearest if limits is problem.nearest else again.intersection
         if aims is None:

@@ -48,18 +48,23 @@ Limits = tuple[Floats, Floats]
 class Metric:
     """What all repairs under one search distribution share.
 
-    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows.
+    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows;
+    ``inner_lower`` and ``inner_upper`` (n,) bounds a hundredth of a deviation further inside.
     """
 
     distribution: Distribution
     L: Floats
     constant: Floats
+    inner_lower: Floats
+    inner_upper: Floats
 
     @classmethod
     def of(cls, feasible_set: FeasibleSet, distribution: Distribution) -> Metric:
         """Whiten the constant gradients once per generation."""
         L = distribution.scaled_factor
-        return cls(distribution, L, feasible_set.constant_jacobian @ L)
+        low, high = feasible_set.box()
+        step = np.minimum(_INSIDE * np.sqrt(np.sum(L**2, axis=1)), (high - low) / 4)
+        return cls(distribution, L, feasible_set.constant_jacobian @ L, low + step, high - step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +104,11 @@ class Problem:
         The point itself if all rows are linear. Nonlinear formulas often have poles, or are
         undefined, outside the bounds: there the start is moved a little inside them.
         """
-        fs = self.feasible_set
-        if fs.is_linear:
-            return np.zeros(fs.n)
-        low, high = fs.box()
-        step = _INSIDE * np.sqrt(np.sum(self.metric.L**2, axis=1))
-        step = np.minimum(step, (high - low) / 4)
-        y = np.minimum(np.maximum(self.x, low + step), high - step)
+        if self.feasible_set.is_linear:
+            return np.zeros_like(self.x)
+        y = np.minimum(np.maximum(self.x, self.metric.inner_lower), self.metric.inner_upper)
+        if (y == self.x).all():
+            return np.zeros_like(self.x)
         return self.metric.distribution.whiten(y - self.x)
 
     def gradients(self, y: Floats) -> Floats:

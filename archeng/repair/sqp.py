@@ -13,6 +13,7 @@ standard deviations of the search distribution, whatever the units of the model.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -44,7 +45,8 @@ class Outcome(StrEnum):
 class Answer:
     """Whitened solution of a solver, with multipliers of the scaled rows.
 
-    ``residual`` is the largest entry of z + A^T multipliers, if the solver knows it.
+    ``residual`` is the largest entry of z + A^T multipliers, if the solver knows it;
+    ``steepness`` the shortest and longest scaled gradient at z of the rows with a multiplier.
     """
 
     outcome: Outcome
@@ -52,6 +54,7 @@ class Answer:
     multipliers: Floats
     iterations: int
     residual: float | None = None
+    steepness: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Effort:
 
 
 THOROUGH = Effort(40, 12)
-QUICK = Effort(15, 3)
+QUICK = Effort(15, 1)
 
 
 class SequentialQp:
@@ -102,11 +105,10 @@ class SequentialQp:
                 step = self._harder_step(z, u, step, relax)
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u_kept, iteration)
-            largest = 2.0 * float(np.abs(step.u).max())
-            rho = max(largest, 0.5 * rho)
+            rho = max(2.0 * step.largest, 0.5 * rho)
             accepted = self._search(z, u, step, rho)
             if accepted is None:
-                short = step.relaxed and float(np.abs(step.d).max()) < 1e-5
+                short = step.relaxed and step.longest < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
                 return Answer(outcome, z, step.u, iteration)
             previous, relaxed = z, step.relaxed
@@ -115,9 +117,10 @@ class SequentialQp:
             u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
             z, step = accepted
-            size = 1.0 + float(np.abs(z).max())
+            size = 1.0 + step.size
             if step.satisfied and not relaxed and step.residual <= _TOLERANCE * size:
-                return Answer(Outcome.CONVERGED, z, u, iteration, step.residual)
+                steep = (step.flattest, step.steepest)
+                return Answer(Outcome.CONVERGED, z, u, iteration, step.residual, steep)
             if float(np.abs(z - previous).max()) < _STEP_TOLERANCE * size:
                 outcome = Outcome.CONVERGED if step.satisfied else Outcome.INFEASIBLE
                 return Answer(outcome, z, u, iteration)
@@ -128,41 +131,41 @@ class SequentialQp:
 
         Returns the accepted point with the next step from there, already computed.
         """
-        merit = _merit(z, step.violation, rho)
-        promised = max(float(-z @ step.d) + rho * step.violation, 0.0)
-        slack = 1e-12 * (1.0 + abs(merit)) if np.isfinite(merit) else 0.0
+        merit = step.half_squared + rho * step.violation
+        promised = max(-step.slope + rho * step.violation, 0.0)
+        slack = 1e-12 * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
 
-        def accept(trial: Floats, there: Step, t: float) -> bool:
-            value = _merit(trial, there.violation, rho)
-            if not np.isfinite(merit):
-                return bool(np.isfinite(value))
+        def accept(there: Step, t: float) -> bool:
+            value = there.half_squared + rho * there.violation
+            if not math.isfinite(merit):
+                return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(u) if step.relaxed else step.u
         function = self._next_function(step)
         trial = z + step.d
         there = function(trial, after)
-        if accept(trial, there, 1.0):
+        if accept(there, 1.0):
             return trial, there
-        if np.isfinite(there.violation) and not step.relaxed:
+        if math.isfinite(there.violation) and not step.relaxed:
             bend = there.c - step.c - step.Ad
             again = self._function("reflected") if step.reflected else self._plain
             corrected = again(z, u, shift=bend)
             if corrected.solved:
                 curved = z + corrected.d
                 at_curve = function(curved, after)
-                if accept(curved, at_curve, 1.0):
+                if accept(at_curve, 1.0):
                     return curved, at_curve
         for t in _SHRINK:
             trial = z + t * step.d
             there = function(trial, after)
-            if accept(trial, there, t):
+            if accept(there, t):
                 return trial, there
         return None
 
     def _next_function(self, step: Step) -> StepFunction:
         """Choose the step function for the end of a step: near a solution trust its rows."""
-        if float(np.abs(step.d).max()) < _NEAR:
+        if step.longest < _NEAR:
             return self._function("augmented")
         return self._function("reflected") if self._indefinite else self._plain
 
@@ -195,7 +198,3 @@ class SequentialQp:
             self._lazy[name].load(*self._loaded)
             self._ready.add(name)
         return self._lazy[name]
-
-
-def _merit(z: Floats, violation: float, rho: float) -> float:
-    return 0.5 * float(z @ z) + rho * violation

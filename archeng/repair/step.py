@@ -22,8 +22,7 @@ it, and the step is taken again with the negative eigenvalues of W reflected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -46,8 +45,7 @@ _QP_OPTIONS: Any = {
 Hessian = Literal["plain", "augmented", "reflected"]
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+class Step(NamedTuple):
     """What is known at an iterate z, and the step from there.
 
     Attributes
@@ -64,6 +62,12 @@ class Step:
         Largest entry of z + A^T u for the multipliers given, 0 at a solution.
     unsteady : float
         Largest entry of the gradient of the quadratic model at the step, 0 if solved exactly.
+    longest, largest, size : float
+        Largest entries of the step, of its multipliers, and of z.
+    half_squared, slope : float
+        |z|^2 / 2, and its derivative along the step.
+    flattest, steepest : float
+        Shortest and longest scaled gradient at z of the rows with a multiplier.
     solved : bool
         The quadratic program was solved: the step satisfies the linearised rows (unless they
         were relaxed) and is stationary.
@@ -81,6 +85,13 @@ class Step:
     satisfied: bool
     residual: float
     unsteady: float
+    longest: float
+    largest: float
+    size: float
+    half_squared: float
+    slope: float
+    flattest: float
+    steepest: float
     solved: bool
     relaxed: bool
     reflected: bool
@@ -126,8 +137,8 @@ class StepFunction:
         flat["x"][:] = problem.x
         flat["norms"][:] = problem.norms
         flat["slack"][:] = problem.slack
-        np.clip(lower / problem.norms, -_INFINITE, _INFINITE, out=flat["low"])
-        np.clip(upper / problem.norms, -_INFINITE, _INFINITE, out=flat["high"])
+        flat["low"][:] = lower
+        flat["high"][:] = upper
 
     def __call__(
         self,
@@ -151,22 +162,30 @@ class StepFunction:
         try:
             self._evaluate()
         except RuntimeError:  # the eigenvalue iteration did not converge
-            out["info"][3:] = np.inf
-        violation, excess, residual, infeasible, unsteady = out["info"].tolist()
-        d = out["d"].copy()
-        good = infeasible <= 1e-9 * (1.0 + float(np.abs(d).max()))
+            out["info"][3:5] = np.inf
+        (
+            violation, excess, residual, infeasible, unsteady, longest, largest, size,
+            half_squared, slope, flattest, steepest,
+        ) = out["info"].tolist()  # fmt: skip
         return Step(
-            d=d,
-            u=out["u_next"].copy(),
-            c=out["c"].copy(),
-            Ad=out["Ad"].copy(),
-            violation=violation,
-            satisfied=excess <= 0.0,
-            residual=residual,
-            unsteady=unsteady,
-            solved=good and unsteady <= 1e-5 * (1.0 + price),
-            relaxed=self.elastic,
-            reflected=self._reflected,
+            out["d"].copy(),
+            out["u_next"].copy(),
+            out["c"].copy(),
+            out["Ad"].copy(),
+            violation,
+            excess <= 0.0,
+            residual,
+            unsteady,
+            longest,
+            largest,
+            size,
+            half_squared,
+            slope,
+            flattest,
+            steepest,
+            infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price),
+            self.elastic,
+            self._reflected,
         )
 
 
@@ -177,7 +196,9 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     price = ca.MX.sym("price")
     x, L, K = ca.MX.sym("x", n), ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
     norms, slack = ca.MX.sym("norms", m), ca.MX.sym("slack", m)
-    low, high = ca.MX.sym("low", m), ca.MX.sym("high", m)
+    lower, upper = ca.MX.sym("low", m), ca.MX.sym("high", m)
+    low = ca.fmax(lower / norms, -_INFINITE)
+    high = ca.fmin(upper / norms, _INFINITE)
 
     y = x + L @ z
     values = fs.general_rows.function(y)
@@ -232,10 +253,24 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     unsteady = ca.norm_inf(W @ d + g + A.T @ u_next)
     if elastic:
         infeasible = ca.MX(0)
-    info = ca.vertcat(violation, ca.mmax(outside), ca.norm_inf(z + A.T @ u), infeasible, unsteady)
+    lengths, held = ca.sqrt(ca.sum2(A * A)), ca.fabs(u) > 0
+    info = ca.vertcat(
+        violation,
+        ca.mmax(outside),
+        ca.norm_inf(z + A.T @ u),
+        infeasible,
+        unsteady,
+        ca.norm_inf(d),
+        ca.norm_inf(u_next),
+        ca.norm_inf(z),
+        ca.dot(z, z) / 2,
+        ca.dot(z, d),
+        ca.mmin(ca.if_else(held, lengths, 1)),
+        ca.mmax(ca.if_else(held, lengths, 1)),
+    )
     inputs = {
         "z": z, "u": u, "shift": shift, "price": price, "x": x, "L": L, "K": K,
-        "norms": norms, "slack": slack, "low": low, "high": high,
+        "norms": norms, "slack": slack, "low": lower, "high": upper,
     }  # fmt: skip
     outputs = {"d": d, "u_next": u_next, "c": c, "Ad": Ad, "info": info}
     return ca.Function(
