@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class FeasibleSet:
         (NaN if it cannot be told).
     notes : tuple of str
         What compiling changed: dropped rows, merged bounds, eliminated variables.
-    general_rows, nonlinear_rows_and_jacobian, nonlinear_hessian : FastFunction
+    all_rows, nonlinear_rows_and_jacobian, nonlinear_hessian : FastFunction
         Exact CasADi functions of x, with dense results.
     jacobian_sparsity : casadi.Sparsity
         Where the gradients of the nonlinear rows can be nonzero.
@@ -90,7 +91,7 @@ class FeasibleSet:
     start: Floats
     scale: Floats
     notes: tuple[str, ...]
-    general_rows: FastFunction
+    all_rows: FastFunction
     nonlinear_rows_and_jacobian: FastFunction
     nonlinear_hessian: FastFunction
     jacobian_sparsity: Any
@@ -129,8 +130,7 @@ class FeasibleSet:
 
     def values(self, x: Floats) -> Floats:
         """Values (m,) of all rows at x; NaN where a row is undefined."""
-        (general,) = self.general_rows(x)
-        return np.concatenate((x[self.bounded], general))
+        return self.all_rows.single(x)
 
     def values_and_jacobian(self, x: Floats) -> tuple[Floats, Floats]:
         """Values (m,) and gradients (m, n) of all rows at x."""
@@ -158,8 +158,17 @@ class FeasibleSet:
 
     def holds(self, values: Floats) -> bool:
         """Whether all rows hold at these values (m,), exactly; not if one is not finite."""
-        inside = (values >= self.lower) & (values <= self.upper) & np.isfinite(values)
-        return bool(inside.all())
+        return bool(((values >= self.least) & (values <= self.most)).all())
+
+    @cached_property
+    def least(self) -> Floats:
+        """Lower limits (m,) with the largest float in the place of infinity."""
+        return np.maximum(self.lower, -np.finfo(float).max)
+
+    @cached_property
+    def most(self) -> Floats:
+        """Upper limits (m,) with the largest float in the place of infinity."""
+        return np.minimum(self.upper, np.finfo(float).max)
 
     def rounding_noise(self, x: Floats) -> Floats:
         """Size (m,) of the rounding errors of each row at x, from the size of its terms."""

@@ -54,6 +54,12 @@ class FastFunction:
             for flat, full, vector in zip(self._out, self._outputs, self._vector, strict=True)
         ]
 
+    def single(self, argument: Floats) -> Floats:
+        """Evaluate a function of one vector with one vector result."""
+        self._in[0][:] = argument
+        self._evaluate()
+        return self._out[0].copy()  # type: ignore[no-any-return]
+
     @property
     def function(self) -> Any:
         """The CasADi function itself, to build other functions from."""

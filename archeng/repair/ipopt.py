@@ -38,9 +38,7 @@ class Ipopt:
         weight, multipliers = ca.MX.sym("weight"), ca.MX.sym("multipliers", m)
         x, L, scale = p[:n], ca.reshape(p[n : n + n * n], n, n), p[n + n * n :]
         y = x + L @ z
-        rows = fs.general_rows.function(y)
-        if len(fs.bounded):
-            rows = ca.vertcat(y[fs.bounded.tolist()], rows)
+        rows = fs.all_rows.function(y)
         gradients = ca.DM(fs.constant_jacobian) @ L
         hessian = weight * ca.MX.eye(n)
         if m_n:

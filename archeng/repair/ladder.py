@@ -232,8 +232,9 @@ def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Po
     z, known = answer.z, answer.residual
     y = problem.point(z)
     values = fs.values(y)
+    feasible = problem.is_feasible(values)
     for _ in range(_POLISH_STEPS):
-        if problem.is_feasible(values):
+        if feasible:
             break
         step = _polish_step(problem, y, values, limits)
         if step is None:
@@ -241,7 +242,8 @@ def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Po
         z, known = z + step, None
         y = problem.point(z)
         values = fs.values(y)
-    if not problem.is_feasible(values):
+        feasible = problem.is_feasible(values)
+    if not feasible:
         return _Point(y, values, False, np.inf, name)
     if known is None:
         known = _lagrangian_gradient(problem, y, answer.multipliers)

@@ -148,8 +148,9 @@ class ProblemMaker:
         Rows are scaled by their gradients at ``scale_at`` (default x).
         """
         at = x if scale_at is None else scale_at
-        *arrays, crowded, ambiguous = self._function(x, at, values, metric.L, metric.constant)
-        norms, margins, slack, lower, upper, pinned_lower, pinned_upper = arrays
+        block, flags = self._function(x, at, values, metric.L, metric.constant)
+        norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
+        crowded, ambiguous = flags.tolist()
         problem = Problem(
             self._set,
             metric,
@@ -160,7 +161,7 @@ class ProblemMaker:
             (lower, upper),
             (pinned_lower, pinned_upper),
         )
-        if ambiguous[0] or (crowded[0] and not _can_meet(problem, values)):
+        if ambiguous or (crowded and not _can_meet(problem, values)):
             return replace(problem, intersection=None)
         return problem
 
@@ -228,11 +229,11 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     two_sided = ca.DM((np.isfinite(fs.lower) & np.isfinite(fs.upper)).astype(float))
     crowded = ca.sum1(pinned) > n
     ambiguous = ca.sum1(undefined * two_sided) > 0
-    outputs = [
-        norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper,
-        crowded, ambiguous,
-    ]  # fmt: skip
-    return FastFunction(ca.Function("problem", [x, at, values, L, K], [dense(o) for o in outputs]))
+    block = ca.horzcat(
+        norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper
+    )
+    outputs = [dense(block), dense(ca.vertcat(crowded, ambiguous))]
+    return FastFunction(ca.Function("problem", [x, at, values, L, K], outputs), matrices=(0,))
 
 
 def _size(limit: Floats) -> Any:

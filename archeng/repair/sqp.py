@@ -29,6 +29,7 @@ _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
 _CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would only creep
 _ARMIJO = 1e-4
+_LAST = 1e-3  # after a step shorter than this, look whether it was the last one
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
 
@@ -111,25 +112,27 @@ class SequentialQp:
                 short = step.relaxed and step.longest < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
                 return Answer(outcome, z, step.u, iteration)
-            previous, relaxed = z, step.relaxed
+            relaxed = step.relaxed
             n_relaxed += relaxed
             u = np.zeros(fs.m) if relaxed else step.u
             u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
-            z, step = accepted
-            size = 1.0 + step.size
-            if step.satisfied and not relaxed and step.residual <= _TOLERANCE * size:
+            z, step, moved = accepted
+            if _converged(step) and not relaxed:
                 steep = (step.flattest, step.steepest)
                 return Answer(Outcome.CONVERGED, z, u, iteration, step.residual, steep)
-            if float(np.abs(z - previous).max()) < _STEP_TOLERANCE * size:
+            if moved < _STEP_TOLERANCE * (1.0 + step.size):
                 outcome = Outcome.CONVERGED if step.satisfied else Outcome.INFEASIBLE
                 return Answer(outcome, z, u, iteration)
         return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
-    def _search(self, z: Floats, u: Floats, step: Step, rho: float) -> tuple[Floats, Step] | None:
+    def _search(
+        self, z: Floats, u: Floats, step: Step, rho: float
+    ) -> tuple[Floats, Step, float] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
-        Returns the accepted point with the next step from there, already computed.
+        Returns the accepted point, the next step from there, already computed, and how far
+        the point has moved.
         """
         merit = step.half_squared + rho * step.violation
         promised = max(-step.slope + rho * step.violation, 0.0)
@@ -144,9 +147,13 @@ class SequentialQp:
         after = np.zeros_like(u) if step.relaxed else step.u
         function = self._next_function(step)
         trial = z + step.d
+        if step.longest < _LAST:
+            there = self._function("none")(trial, after)
+            if _converged(there) and accept(there, 1.0):
+                return trial, there, step.longest
         there = function(trial, after)
         if accept(there, 1.0):
-            return trial, there
+            return trial, there, step.longest
         if math.isfinite(there.violation) and not step.relaxed:
             bend = there.c - step.c - step.Ad
             again = self._function("reflected") if step.reflected else self._plain
@@ -155,12 +162,12 @@ class SequentialQp:
                 curved = z + corrected.d
                 at_curve = function(curved, after)
                 if accept(at_curve, 1.0):
-                    return curved, at_curve
+                    return curved, at_curve, corrected.longest
         for t in _SHRINK:
             trial = z + t * step.d
             there = function(trial, after)
             if accept(there, t):
-                return trial, there
+                return trial, there, t * step.longest
         return None
 
     def _next_function(self, step: Step) -> StepFunction:
@@ -185,7 +192,7 @@ class SequentialQp:
         price = 1e3 * (1.0 + float(np.abs(z).max()))
         return self._function("elastic")(z, np.zeros_like(u), price=price)
 
-    def _function(self, name: Literal["augmented", "reflected", "elastic"]) -> StepFunction:
+    def _function(self, name: Literal["augmented", "reflected", "elastic", "none"]) -> StepFunction:
         """Return another step function, compiled on first use, loaded with this problem."""
         if name not in self._lazy:
             self._lazy[name] = (
@@ -198,3 +205,8 @@ class SequentialQp:
             self._lazy[name].load(*self._loaded)
             self._ready.add(name)
         return self._lazy[name]
+
+
+def _converged(step: Step) -> bool:
+    """Whether z, where the step was computed, solves the problem."""
+    return step.satisfied and step.residual <= _TOLERANCE * (1.0 + step.size)

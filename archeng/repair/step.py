@@ -42,7 +42,7 @@ _QP_OPTIONS: Any = {
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
 
-Hessian = Literal["plain", "augmented", "reflected"]
+Hessian = Literal["plain", "augmented", "reflected", "none"]
 
 
 class Step(NamedTuple):
@@ -101,7 +101,8 @@ class StepFunction:
     """The compiled step for one feasible set.
 
     ``hessian`` says how W is made convex: not at all, by the squares of the active rows
-    (right next to a solution), or by reflecting its negative eigenvalues (anywhere).
+    (right next to a solution), or by reflecting its negative eigenvalues (anywhere); with
+    ``none`` no step is computed, only what is known at z.
     ``elastic`` relaxes the violated rows.
     """
 
@@ -201,10 +202,7 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     high = ca.fmin(upper / norms, _INFINITE)
 
     y = x + L @ z
-    values = fs.general_rows.function(y)
-    if len(fs.bounded):
-        values = ca.vertcat(y[fs.bounded.tolist()], values)
-    c = values / norms
+    c = fs.all_rows.function(y) / norms
     gradients = K
     if m_n:
         _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
@@ -233,7 +231,7 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     lba = ca.if_else(keep_low, ca.fmax(lba, -_INFINITE), -_INFINITE)
     uba = ca.if_else(keep_high, ca.fmin(uba, _INFINITE), _INFINITE)
     W, g = ca.MX.eye(n), z
-    if m_n:
+    if m_n and hessian != "none":
         curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])
         bend = L.T @ curvature @ L
         bend = ca.if_else(ca.norm_fro(bend) < _LARGE, bend, 0)
@@ -247,7 +245,11 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
             W = ca.convexify(ca.densify(W), _CONVEXIFY)
     W = ca.densify(W)
 
-    d, u_next = (_elastic_qp if elastic else _plain_qp)(n, m, W, g, A, lba, uba, excess, price)
+    if hessian == "none":
+        d, u_next = ca.DM.zeros(n), u
+    else:
+        solve = _elastic_qp if elastic else _plain_qp
+        d, u_next = solve(n, m, W, g, A, lba, uba, excess, price)
     Ad = A @ d
     infeasible = ca.mmax(ca.fmax(lba - Ad, Ad - uba))
     unsteady = ca.norm_inf(W @ d + g + A.T @ u_next)
