@@ -40,9 +40,12 @@ class Outcome:
     error: str = ""
 
 
-def run_once(task: tuple[str, int, str]) -> Outcome:
+Task = tuple[str, int, str, int]
+
+
+def run_once(task: Task) -> Outcome:
     """One problem, one seed."""
-    name, seed, preset = task
+    name, seed, preset, iterations = task
     p = problem(name)
     f_opt = min(p.f_opt, p.f_strict) if name == "g22" else p.f_opt
     rng = np.random.default_rng([seed, int(name[1:])])
@@ -50,7 +53,7 @@ def run_once(task: tuple[str, int, str]) -> Outcome:
     settings = archeng.Settings.paper() if preset == "paper" else archeng.Settings()
 
     def limit(run: archeng.Run) -> None:
-        if len(run.history) >= MAX_ITERATIONS:
+        if len(run.history) >= iterations:
             raise StopIteration
 
     try:
@@ -125,10 +128,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=25, help="number of runs per problem")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--preset", choices=("paper", "default"), default="paper")
+    parser.add_argument("--max-iterations", type=int, default=MAX_ITERATIONS)
     parser.add_argument("--record", metavar="NAME", help="write docs/benchmarks/NAME.md and .json")
     options = parser.parse_args(arguments)
     names = options.problems.split(",")
-    tasks = [(name, seed, options.preset) for name in names for seed in range(options.seeds)]
+    tasks = [
+        (name, seed, options.preset, options.max_iterations)
+        for name in names
+        for seed in range(options.seeds)
+    ]
     outcomes: list[Outcome] = []
     for outcome in _run_all(tasks, options.jobs):
         outcomes.append(outcome)
@@ -147,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
 
 
-def _run_all(tasks: list[tuple[str, int, str]], jobs: int) -> Iterator[Outcome]:
+def _run_all(tasks: list[Task], jobs: int) -> Iterator[Outcome]:
     """Run the tasks in order, in ``jobs`` processes if more than one."""
     if jobs == 1:
         yield from map(run_once, tasks)
