@@ -115,7 +115,7 @@ def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
         start=np.concatenate([v.start for v in variables])[free],
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
-        all_rows=_function("rows", [x], [ca.vertcat(x[bounded.tolist()], expression)]),
+        all_rows=_function("rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]),
         nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian], (1,)),
         nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),

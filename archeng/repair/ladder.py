@@ -120,10 +120,10 @@ class Repairer:
         Margins are then placed by the gradients at the boundary: a row such as exp(g) is
         repaired like g.
         """
-        flattest, steepest = answer.steepness
+        y = problem.x + problem.metric.L @ answer.z
+        flattest, steepest = answer.steepness or _steepness(problem, y, answer.multipliers)
         if flattest > 1 / _OTHER and steepest < _OTHER:
             return problem, limits, answer
-        y = problem.x + problem.metric.L @ answer.z
         again = self._maker_of().make(problem.metric, problem.x, values, scale_at=y)
         aims = again.nearest if limits is problem.nearest else again.intersection
         if aims is None:
@@ -266,6 +266,13 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) ->
         return None
     step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
     return np.asarray(step, dtype=float)
+
+
+def _steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:
+    """Shortest and longest scaled gradient at y of the rows with a multiplier."""
+    held = np.abs(multipliers) > 1e-6 * (1.0 + float(np.abs(multipliers).max()))
+    lengths = np.linalg.norm(problem.gradients(y)[held], axis=1)
+    return float(lengths.min(initial=1.0)), float(lengths.max(initial=1.0))
 
 
 def _lagrangian_gradient(problem: Problem, y: Floats, multipliers: Floats) -> float:

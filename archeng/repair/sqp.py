@@ -46,7 +46,7 @@ class Outcome(StrEnum):
 class Answer:
     """Whitened solution of a solver, with multipliers of the scaled rows.
 
-    ``residual`` is the largest entry of z + A^T multipliers, if the solver knows it;
+    If the solver knows them: ``residual`` is the largest entry of z + A^T multipliers,
     ``steepness`` the shortest and longest scaled gradient at z of the rows with a multiplier.
     """
 
@@ -55,7 +55,7 @@ class Answer:
     multipliers: Floats
     iterations: int
     residual: float | None = None
-    steepness: tuple[float, float] = (1.0, 1.0)
+    steepness: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class SequentialQp:
                 return Answer(Outcome.CONVERGED, z, u, iteration, step.residual, steep)
             if moved < _STEP_TOLERANCE * (1.0 + step.size):
                 outcome = Outcome.CONVERGED if step.satisfied else Outcome.INFEASIBLE
-                return Answer(outcome, z, u, iteration)
+                return Answer(outcome, z, u, iteration, None, (step.flattest, step.steepest))
         return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
     def _search(

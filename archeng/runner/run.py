@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,15 @@ from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import as_model, compile_model
 from archeng.records import Evaluation, Generation
-from archeng.repair import Repair, Repairer
+from archeng.repair import Repairer
 from archeng.result import Result
+from archeng.runner.candidates import (
+    Candidate,
+    DesignMemory,
+    cut_to_budget,
+    first_of_each,
+    make_candidates,
+)
 from archeng.runner.options import (
     Options,
     Sense,
@@ -37,35 +44,11 @@ from archeng.runner.search import (
 )
 from archeng.runner.starts import Starts
 from archeng.settings import Settings
-from archeng.simulator import Call, CallStatus, Design, call, check_gate, check_simulator
+from archeng.simulator import Call, CallStatus, call, check_gate, check_simulator
 from archeng.strategy import Bipop, History, StopReason, default_population_size
 from archeng.strategy import stop_reasons as strategy_stop_reasons
 
 logger = logging.getLogger("archeng")
-
-_REMEMBERED = 500  # designs among which repeated ones are looked for
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """One candidate of a generation; the sampled and the repaired point are kept apart.
-
-    Attributes
-    ----------
-    sampled : ndarray
-        Full vector that CMA-ES drew. It may violate constraints: never simulate it.
-    design : Design or None
-        The repaired, feasible design to simulate; None if the repair failed.
-    repair : Repair
-        Its certificate.
-    known : float or None
-        The objective, if this very design was simulated in an earlier generation.
-    """
-
-    sampled: Floats
-    design: Design | None
-    repair: Repair
-    known: float | None = None
 
 
 class Run:
@@ -138,8 +121,7 @@ class Run:
         self._search: Search
         self._candidates: list[Candidate] = []
         self._outcomes: dict[int, Call] = {}
-        self._known: dict[bytes, Call] = {}
-        self._recent: deque[Floats] = deque(maxlen=_REMEMBERED)
+        self._memory = DesignMemory(self.settings.reuse_designs)
         self._repair_seconds = 0.0
         size = population_size or default_population_size(self.feasible_set.n)
         self._bipop = Bipop(size)
@@ -181,7 +163,9 @@ class Run:
         if the budget does not allow a whole generation, and none once the run has stopped.
         """
         self._sample_if_needed()
-        self._cut_to_budget()
+        if self.max_evaluations is not None:
+            left = self.max_evaluations - self.n_evaluations
+            self._candidates = cut_to_budget(self._candidates, self._memory, left)
         for candidate in self._candidates:
             if candidate.design is not None:
                 check_gate(self.feasible_set, candidate.design.x)
@@ -248,45 +232,16 @@ class Run:
             return
         begin_time = time.perf_counter()
         self._search = adapt_alpha(self._search, self._repairer)
-        known = np.array(self._recent) if self.settings.reuse_designs and self._recent else None
-        self._population = sample_population(self._search, self._repairer, self._rng, known)
+        self._population = sample_population(
+            self._search, self._repairer, self._rng, self._memory.recent()
+        )
         self._repair_seconds = time.perf_counter() - begin_time
-        self._candidates = [
-            self._candidate(x, r)
-            for x, r in zip(self._population.sampled, self._population.repairs, strict=True)
-        ]
+        self._candidates = make_candidates(self.feasible_set, self._population, self._memory)
         self._outcomes = {}
-
-    def _cut_to_budget(self) -> None:
-        """Drop the candidates from the first new design that the budget no longer allows."""
-        if self.max_evaluations is None:
-            return
-        left = self.max_evaluations - self.n_evaluations
-        new: set[bytes] = set()
-        for position, candidate in enumerate(self._candidates):
-            if candidate.design is None or candidate.known is not None:
-                continue
-            new.add(
-                candidate.design.x.tobytes() if self.settings.reuse_designs else bytes(position)
-            )
-            if len(new) > left:
-                del self._candidates[position:]
-                return
-
-    def _candidate(self, x: Floats, repair: Repair) -> Candidate:
-        fs = self.feasible_set
-        sampled = fs.expand(x)
-        if not repair.feasible:
-            return Candidate(sampled, None, repair)
-        design = Design(fs.variables, fs.expand(repair.x))
-        before = self._known.get(design.x.tobytes()) if self.settings.reuse_designs else None
-        return Candidate(sampled, design, repair, None if before is None else before.objective)
 
     def _reuse(self, candidate: Candidate) -> bool:
         """Take the outcome of the same design simulated before, if there is one."""
-        if not self.settings.reuse_designs or candidate.design is None:
-            return False
-        outcome = self._known.get(candidate.design.x.tobytes())
+        outcome = self._memory.find(candidate.design)
         if outcome is None:
             return False
         self._outcomes[self._position(candidate)] = replace(outcome, seconds=0.0)
@@ -317,8 +272,7 @@ class Run:
             message=outcome.message,
         )
         self.evaluations.append(evaluation)
-        self._known[candidate.design.x.tobytes()] = outcome
-        self._recent.append(candidate.repair.x)
+        self._memory.add(candidate, outcome)
         self._restart_evaluations += 1
         if outcome.status is not CallStatus.OK:
             logger.info("call %d: %s", evaluation.index, outcome.message.strip())
@@ -338,7 +292,7 @@ class Run:
         before = self._search
         if not self.stopped:
             self._search = advance(before, self._population, objectives, self.settings)
-            self._tests.add(objectives, _first_of_each(self._population.repairs))
+            self._tests.add(objectives, first_of_each(self._population.repairs))
         self._keep_history(before, self._population, objectives, begin_time)
         self._candidates = []
         if not self.stopped:
@@ -430,11 +384,3 @@ def _told(value: float | None) -> Call:
     if np.isfinite(number):
         return Call(CallStatus.OK, number, "", 0.0)
     return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
-
-
-def _first_of_each(repairs: Sequence[Repair]) -> list[int]:
-    """Positions of the candidates whose repaired point no earlier candidate has."""
-    seen: dict[bytes, int] = {}
-    for position, repair in enumerate(repairs):
-        seen.setdefault(repair.x.tobytes(), position)
-    return list(seen.values())
