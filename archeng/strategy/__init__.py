@@ -1,6 +1,6 @@
 """CMA-ES: ask, tell an order, stop with a reason, restart."""
 
-from archeng.strategy.cmaes import State, initial_state, sample, update, with_mean
+from archeng.strategy.cmaes import State, initial_state, sample, update
 from archeng.strategy.parameters import Parameters, default_parameters, default_population_size
 from archeng.strategy.restarts import Bipop, Regime
 from archeng.strategy.stopping import History, StopReason, stop_reasons
@@ -18,5 +18,4 @@ __all__ = [
     "sample",
     "stop_reasons",
     "update",
-    "with_mean",
 ]

@@ -17,7 +17,7 @@ h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -141,8 +141,3 @@ def _principal_axes(relative: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues (ascending) of A A^T, and the right singular vectors of A as rows."""
     _, singular, axes = np.linalg.svd(relative)
     return np.asarray(singular[::-1] ** 2, dtype=float), np.asarray(axes[::-1], dtype=float)
-
-
-def with_mean(state: State, mean: Floats) -> State:
-    """Return the same state moved to another mean."""
-    return replace(state, distribution=replace(state.distribution, mean=mean))

@@ -17,7 +17,6 @@ from archeng.strategy import (
     initial_state,
     sample,
     update,
-    with_mean,
 )
 
 GENERATIONS = 20
@@ -364,12 +363,3 @@ def test_sample_is_reproducible_and_has_the_right_moments():
     assert x.shape == (20_000, 3)
     np.testing.assert_allclose(x.mean(axis=0), d.mean, atol=0.02)
     np.testing.assert_allclose(np.cov(x.T), d.sigma**2 * d.covariance, atol=0.006)
-
-
-def test_with_mean_moves_only_the_mean():
-    state = initial_state(skewed_start(3, 2))
-    moved = with_mean(state, np.array([9.0, 8.0, 7.0]))
-    np.testing.assert_array_equal(moved.distribution.mean, [9.0, 8.0, 7.0])
-    assert moved.distribution.factor is state.distribution.factor
-    assert moved.p_sigma is state.p_sigma
-    assert moved.generation == state.generation
