@@ -8,13 +8,16 @@ design with the guarantee that the simulator never ran at an illegal one::
 
 from archeng import errors
 from archeng._version import __version__
-from archeng.model import Model, from_nlp, from_opti
+from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
+from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import Candidate, Run, sample_feasible, solve
 from archeng.settings import Settings
 from archeng.simulator import Design
 from archeng.strategy import StopReason
+
+_register_pyomo_solver()
 
 __all__ = [
     "Candidate",
@@ -28,8 +31,10 @@ __all__ = [
     "StopReason",
     "__version__",
     "errors",
+    "from_nl",
     "from_nlp",
     "from_opti",
+    "from_pyomo",
     "sample_feasible",
     "solve",
 ]

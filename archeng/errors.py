@@ -6,7 +6,7 @@ expected, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ArchengError",
@@ -16,6 +16,7 @@ __all__ = [
     "ResultFileError",
     "SettingsError",
     "SimulatorError",
+    "UnsupportedModelError",
 ]
 
 
@@ -40,6 +41,21 @@ class InfeasibleModelError(ModelError):
     def __init__(self, message: str, conflicts: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.conflicts = tuple(conflicts)
+
+
+class UnsupportedModelError(ModelError):
+    """A model has parts that archeng cannot import.
+
+    Attributes
+    ----------
+    problems : dict
+        Full name of each component (or segment of a file) to the reasons.
+    """
+
+    def __init__(self, what: str, problems: Mapping[str, Sequence[str]]) -> None:
+        self.problems = {name: tuple(reasons) for name, reasons in problems.items()}
+        lines = [f"  {name}: {why}" for name, reasons in self.problems.items() for why in reasons]
+        super().__init__(f"{what} cannot be imported:\n" + "\n".join(lines))
 
 
 class SettingsError(ArchengError, ValueError):

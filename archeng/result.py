@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from archeng.errors import ResultFileError
-from archeng.model import Variable
+from archeng.errors import ModelError, ResultFileError
+from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import Evaluation, Floats, Generation, RowAtBest, VariableAtBest
 from archeng.report.plots import plot
 from archeng.report.tables import result_table
@@ -110,6 +110,20 @@ class Result:
     def plot(self, kind: str = "convergence") -> Any:
         """Return a matplotlib figure: ``convergence`` or ``search``. Needs ``archeng[plot]``."""
         return plot(kind, self.name, self.evaluations, self.history, self.maximize)
+
+    def load_into(self, model: Any) -> None:
+        """Write the best design into the variables of a Pyomo model, by their names.
+
+        Raises
+        ------
+        ModelError
+            If the model lacks one of the variables, or the result has no design.
+        """
+        if not is_pyomo(model):
+            raise ModelError(f"load_into() takes a Pyomo model, got {type(model).__name__}.")
+        if self.status is Status.NONE:
+            raise ModelError(f"There is nothing to load: {self.status.value}.")
+        ModelValues(model, self.design).set(self.design)
 
     def __str__(self) -> str:
         return result_table(

@@ -1,10 +1,13 @@
 """What the engineer declares, and its compiled form."""
 
 from archeng.model.compile import compile_model
-from archeng.model.convert import as_model
+from archeng.model.convert import as_model, is_importable
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
-from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model
+from archeng.model.from_nl import from_nl
+from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
+from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, is_pyomo
+from archeng.model.tables import model_variables, number, text_table
 from archeng.model.variable import Variable
 
 __all__ = [
@@ -12,11 +15,21 @@ __all__ = [
     "Constraint",
     "FeasibleSet",
     "Model",
+    "ModelValues",
     "RowInfo",
     "RowKind",
+    "Sense",
     "Variable",
     "as_model",
     "compile_model",
+    "copy_of",
+    "from_nl",
     "from_nlp",
     "from_opti",
+    "from_pyomo",
+    "is_importable",
+    "is_pyomo",
+    "model_variables",
+    "number",
+    "text_table",
 ]

@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
 
 from archeng.errors import ModelError
 from archeng.model.from_casadi import from_nlp, from_opti
+from archeng.model.from_nl import from_nl
 from archeng.model.model import Model
+from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 
-_NLP_ARGUMENTS = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
+logger = logging.getLogger("archeng")
+
+_NLP = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
+_OPTI = ("names", "scale", "tolerance")
+_OTHER = ("scale", "tolerance")
 
 
 def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
-    """Return ``model`` itself, or import an Opti or an nlp dictionary.
+    """Return ``model`` itself, or import an Opti, an nlp dictionary, Pyomo or an .nl file.
 
     Parameters
     ----------
-    model : Model, casadi.Opti or mapping
+    model : Model, casadi.Opti, mapping, Pyomo model, or path of an .nl file
     objective : bool
         Keep the objective of an imported model if it has one (there is no simulator).
     **arguments
-        For an nlp dictionary only: ``lbx, ubx, lbg, ubg, p, x0, ...`` as :func:`from_nlp`.
+        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale`` and ``tolerance``.
     """
-    if isinstance(model, Mapping):
-        unknown = sorted(set(arguments) - set(_NLP_ARGUMENTS))
-        if unknown:
-            raise ModelError(f"Unknown options {unknown}; for an nlp: {', '.join(_NLP_ARGUMENTS)}.")
-        keep = objective and model.get("f") is not None
-        return from_nlp(model, objective=keep, **arguments)
-    if arguments:
-        raise ModelError(
-            f"Unknown options {sorted(arguments)}. (Bounds such as lbx= go with an nlp "
-            "dictionary only; a Model carries its own.)"
-        )
     if isinstance(model, Model):
+        _check(arguments, (), "A Model (which carries its own bounds and tolerances)")
         return model
+    if isinstance(model, Mapping):
+        _check(arguments, _NLP, "An nlp dictionary")
+        return from_nlp(model, objective=objective and model.get("f") is not None, **arguments)
     if isinstance(model, ca.Opti):
-        return from_opti(model, objective=objective and not model.f.is_constant())
+        _check(arguments, _OPTI, "A casadi.Opti")
+        return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
+    if is_pyomo(model):
+        _check(arguments, _OTHER, "A Pyomo model")
+        if has_objective(model) and not objective:
+            logger.info("the objective of Pyomo model %s is ignored: a simulator is given", model)
+        return from_pyomo(model, objective=objective and has_objective(model), **arguments)
+    if isinstance(model, str | Path) and str(model).endswith(".nl"):
+        _check(arguments, _OTHER, "An .nl file")
+        return from_nl(model, objective=objective, **arguments)
     raise ModelError(
-        "The first argument must be an archeng.Model, a casadi.Opti or an nlp dictionary; "
-        f"got {type(model).__name__}."
+        "The first argument must be an archeng.Model, a casadi.Opti, an nlp dictionary, a Pyomo "
+        f"model or the path of an .nl file; got {type(model).__name__}."
     )
+
+
+def is_importable(value: Any) -> bool:
+    """Whether an object (other than a mapping or a path) is a model that can be imported."""
+    return isinstance(value, Model | ca.Opti) or is_pyomo(value)
+
+
+def _check(arguments: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    unknown = sorted(set(arguments) - set(known))
+    if unknown:
+        allowed = f" It takes {', '.join(known)}." if known else ""
+        raise ModelError(f"Unknown options {unknown}. {what} does not take them.{allowed}")

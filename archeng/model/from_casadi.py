@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.errors import ModelError
-from archeng.model.model import Model
+from archeng.model.model import Constraint, Model, half_width
+from archeng.model.relation import Row, elements_of
 from archeng.model.variable import Floats, make_variable
 
 
@@ -186,15 +187,18 @@ def _add_rows(
     labels = list(row_names) if row_names is not None else [f"g[{i}]" for i in range(m)]
     if len(labels) != m:
         raise ModelError(f"row_names has {len(labels)} entries but g has {m}.")
-    for i, element in enumerate(ca.vertsplit(g)):
-        model.subject_to(
-            element,
-            name=labels[i],
-            lower=low[i],
-            upper=high[i],
-            tolerance=tolerance if low[i] == high[i] else None,
-            source=None if sources is None else sources[i],
-        )
+    width = half_width(tolerance, "The imported rows")
+    model.add_constraints(
+        [
+            Constraint(
+                labels[i],
+                (Row(element, low[i], high[i]),),
+                width,
+                "nlp" if sources is None else sources[i],
+            )
+            for i, element in enumerate(elements_of(g))
+        ]
+    )
 
 
 def _rebuild(x: Any, nlp: Mapping[str, Any], fresh: Any, value: Floats) -> tuple[Any, Any]:

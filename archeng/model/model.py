@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -16,6 +16,8 @@ from archeng.errors import ModelError
 from archeng.model.relation import Row, is_symbolic, rows_of_expression, rows_of_relation
 from archeng.model.tables import ViolationTable, model_table, violation_table
 from archeng.model.variable import Floats, Variable, make_variable
+
+Sense = Literal["minimize", "maximize"]
 
 DEFAULT_TOLERANCE = 1e-6
 """Default half-width of an equality constraint, in the units of its expression."""
@@ -52,6 +54,9 @@ class Constraint:
         """Which rows are equalities."""
         return [r.lower == r.upper for r in self.rows]
 
+    def __str__(self) -> str:
+        return f"Constraint {self.name!r} ({self.source})"
+
 
 class Model:
     """Design variables and explicit constraints, written as CasADi expressions.
@@ -83,6 +88,8 @@ class Model:
         self._symbols: list[Any] = []
         self._constraints: list[Constraint] = []
         self._objective: Any = None
+        self._sense: Sense = "minimize"
+        self._names: dict[str, set[str]] = {"variable": set(), "constraint": set()}
 
     # -- declaring ------------------------------------------------------------------------
 
@@ -129,10 +136,11 @@ class Model:
 
     def add_symbol(self, symbol: Any, record: Variable) -> None:
         """Declare an existing CasADi symbol as a variable (used by the importers)."""
-        if any(v.name == record.name for v in self._variables):
+        if record.name in self._names["variable"]:
             raise ModelError(
                 f"A variable named {record.name!r} exists already; names must be unique."
             )
+        self._names["variable"].add(record.name)
         self._variables.append(record)
         self._symbols.append(symbol)
 
@@ -173,15 +181,30 @@ class Model:
         equal = any(r.lower == r.upper for r in rows)
         if tolerance is not None and not equal:
             raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")
-        width = DEFAULT_TOLERANCE if tolerance is None else _number(tolerance)
-        if not (np.isfinite(width) and width > 0):
-            raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
-        self._check_name(label, where)
-        self._check_rows(rows, where)
-        self._constraints.append(Constraint(label, tuple(rows), width, source))
+        self.add_constraints([Constraint(label, tuple(rows), half_width(tolerance, where), source)])
 
-    def set_objective(self, expression: Any) -> None:
-        """Give the model a formula to minimise, so that ``solve`` needs no simulator."""
+    def add_constraints(self, constraints: Sequence[Constraint]) -> None:
+        """Add finished records, checked together: the time is linear in their size.
+
+        For the importers; :meth:`subject_to` is how people write constraints.
+        """
+        taken = set(self._names["constraint"])
+        for constraint in constraints:
+            if constraint.name in taken:
+                raise ModelError(f"{constraint}: a constraint of that name exists already.")
+            taken.add(constraint.name)
+        try:
+            self._check_rows([r for c in constraints for r in c.rows], "The constraints")
+        except ModelError:
+            for constraint in constraints:  # once more, one by one, to name the culprit
+                self._check_rows(list(constraint.rows), str(constraint))
+            raise
+        self._names["constraint"] = taken
+        self._constraints.extend(constraints)
+
+    def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:
+        """Give the model a formula to optimise, so that ``solve`` needs no simulator."""
+        check_sense(sense)
         if not is_symbolic(expression) or expression.numel() != 1:
             raise ModelError(f"The objective must be a scalar expression, got {expression!r}.")
         where = "The objective"
@@ -189,6 +212,7 @@ class Model:
             raise ModelError(f"{where} must be a {self._type.__name__} expression of the model.")
         self._check_symbols(expression, where)
         self._objective = expression
+        self._sense = sense
 
     # -- looking --------------------------------------------------------------------------
 
@@ -216,6 +240,11 @@ class Model:
     def has_objective(self) -> bool:
         """Whether :meth:`set_objective` was called."""
         return self._objective is not None
+
+    @property
+    def objective_sense(self) -> Sense:
+        """Whether the model's own objective is minimised or maximised."""
+        return self._sense
 
     def objective_function(self) -> Callable[[ArrayLike], float]:
         """Return the objective as a function of a flat vector (or of a design)."""
@@ -273,15 +302,11 @@ class Model:
 
     def _free_name(self) -> str:
         """Return ``c1``, ``c2``, ...: the number of the constraint, or the next one not taken."""
-        taken = {c.name for c in self._constraints}
+        taken = self._names["constraint"]
         number = len(self._constraints) + 1
         while f"c{number}" in taken:
             number += 1
         return f"c{number}"
-
-    def _check_name(self, label: str, where: str) -> None:
-        if any(c.name == label for c in self._constraints):
-            raise ModelError(f"{where}: a constraint of that name exists already.")
 
     def _check_rows(self, rows: list[Row], where: str) -> None:
         """Limits make sense, symbols are the model's own, coefficients are finite."""
@@ -312,12 +337,21 @@ class Model:
             )
 
 
-def _number(value: Any) -> float:
-    """Float of a number; NaN of anything else."""
+def half_width(tolerance: Any, where: str) -> float:
+    """Return the tolerance of an equality, the default for None."""
     try:
-        return float(value)
+        width = DEFAULT_TOLERANCE if tolerance is None else float(tolerance)
     except (TypeError, ValueError):
-        return float("nan")
+        width = float("nan")
+    if not (np.isfinite(width) and width > 0):
+        raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
+    return width
+
+
+def check_sense(sense: Any) -> None:
+    """Raise unless the sense is one of the two."""
+    if sense not in get_args(Sense):
+        raise ModelError(f'sense must be "minimize" or "maximize", got {sense!r}.')
 
 
 def _check_limits(row: Row, where: str) -> None:

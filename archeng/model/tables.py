@@ -27,21 +27,32 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float) -> str:
-    """Show a number in six digits, infinities and unset values as a dash."""
-    return "-" if not np.isfinite(value) else f"{value:.6g}"
+    """Show a number in six digits, infinities and unset values as a dash.
+
+    The bound next to zero that stands for an open interval is shown as 0.
+    """
+    if not np.isfinite(value):
+        return "-"
+    return "0" if abs(value) < np.finfo(float).tiny else f"{value:.6g}"
 
 
-def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]) -> str:
-    """Return the text of ``print(model)``."""
-    first = [
+def model_variables(variables: Sequence[Variable]) -> str:
+    """Return a table of the declared variables."""
+    rows = [
         (label, number(low), number(high), number(start), v.unit or "-")
         for v in variables
         for label, low, high, start in zip(
             v.element_names(), v.lower, v.upper, v.start, strict=True
         )
     ]
-    text = f"model {name}: {len(first)} variables, {sum(len(c.rows) for c in constraints)} rows\n\n"
-    text += text_table(("variable", "lower", "upper", "start", "unit"), first)
+    return text_table(("variable", "lower", "upper", "start", "unit"), rows)
+
+
+def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]) -> str:
+    """Return the text of ``print(model)``."""
+    size = sum(v.size for v in variables)
+    text = f"model {name}: {size} variables, {sum(len(c.rows) for c in constraints)} rows\n\n"
+    text += model_variables(variables)
     second = []
     for c in constraints:
         for label, row in zip(c.row_names(), c.rows, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,11 +17,11 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.model import FeasibleSet, Model
+from archeng.model import FeasibleSet, Model, Sense, is_pyomo
 from archeng.sampling import deviations
 from archeng.settings import Settings
 
-Sense = Literal["minimize", "maximize"]
+SimulatorTakes = Literal["design", "model"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +134,22 @@ def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
             value = np.broadcast_to(np.asarray(sigma[v.name], dtype=float), v.shape)
         parts.append(np.where(v.lower == v.upper, 1.0, value.reshape(-1, order="F")))
     return np.concatenate(parts)
+
+
+def takes_model(simulator_takes: Any, model: Any, simulator: Any) -> bool:
+    """Whether the simulator wants the Pyomo model itself; raise if that cannot be."""
+    if simulator_takes not in get_args(SimulatorTakes):
+        raise SettingsError(
+            f'simulator_takes must be "design" or "model", got {simulator_takes!r}.'
+        )
+    if simulator_takes == "design":
+        return False
+    if simulator is None or not is_pyomo(model):
+        raise SettingsError(
+            'simulator_takes="model" needs a Pyomo model and a simulator that takes it; got '
+            f"{type(model).__name__} and {type(simulator).__name__}."
+        )
+    return True
 
 
 def check_seed(seed: Any) -> None:

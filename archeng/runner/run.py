@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.model import as_model, compile_model
+from archeng.model import Sense, as_model, compile_model
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
@@ -27,11 +27,12 @@ from archeng.runner.candidates import (
 )
 from archeng.runner.options import (
     Options,
-    Sense,
+    SimulatorTakes,
     check_seed,
     check_settings,
     start_distribution,
     start_point,
+    takes_model,
 )
 from archeng.runner.outcome import make_result
 from archeng.runner.search import (
@@ -44,7 +45,14 @@ from archeng.runner.search import (
 )
 from archeng.runner.starts import Starts
 from archeng.settings import Settings
-from archeng.simulator import Call, CallStatus, call, check_gate, check_simulator
+from archeng.simulator import (
+    Call,
+    CallStatus,
+    OnPyomoModel,
+    call,
+    check_gate,
+    check_simulator,
+)
 from archeng.strategy import Bipop, History, StopReason, default_population_size
 from archeng.strategy import stop_reasons as strategy_stop_reasons
 
@@ -77,30 +85,32 @@ class Run:
         seed: int | None = None,
         start: Mapping[str, ArrayLike] | ArrayLike | None = None,
         sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
-        sense: Sense = "minimize",
+        sense: Sense | None = None,
         restarts: int = 0,
         population_size: int | None = None,
         callback: Any = None,
         settings: Settings | None = None,
-        **nlp_arguments: Any,
+        simulator_takes: SimulatorTakes = "design",
+        **import_arguments: Any,
     ) -> None:
+        self.model = as_model(model, objective=simulator is None, **import_arguments)
+        own = simulator is None and self.model.has_objective
         self.options = Options(
             max_evaluations=max_evaluations,
             max_time=max_time,
             target=target,
-            sense=sense,
+            sense=(self.model.objective_sense if own else "minimize") if sense is None else sense,
             restarts=restarts,
             population_size=population_size,
             callback=callback,
         )
         self.settings = check_settings(settings)
         check_seed(seed)
-        self.model = as_model(model, objective=simulator is None, **nlp_arguments)
-        if simulator is None and self.model.has_objective:
-            simulator = self.model.objective_function()
-        if simulator is not None:
-            check_simulator(simulator)
-        self.simulator = simulator
+        self.simulator = self.model.objective_function() if own else simulator
+        if self.simulator is not None:
+            check_simulator(self.simulator)
+        if takes_model(simulator_takes, model, simulator):
+            self.simulator = OnPyomoModel(simulator, model)
         self.feasible_set = compile_model(self.model)
         for note in self.feasible_set.notes:
             logger.debug("%s", note)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.errors import SettingsError
-from archeng.model import as_model, compile_model
+from archeng.model import Sense, as_model, compile_model
 from archeng.repair import Repairer
 from archeng.result import Result
-from archeng.runner.options import Sense, check_seed, check_settings
+from archeng.runner.options import SimulatorTakes, check_seed, check_settings
 from archeng.runner.run import Run
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
@@ -29,12 +29,13 @@ def solve(
     seed: int | None = None,
     start: Mapping[str, ArrayLike] | ArrayLike | None = None,
     sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
-    sense: Sense = "minimize",
+    sense: Sense | None = None,
     restarts: int = 0,
     population_size: int | None = None,
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
-    **nlp_arguments: Any,
+    simulator_takes: SimulatorTakes = "design",
+    **import_arguments: Any,
 ) -> Result:
     """Find the best design: minimise a black-box simulator over the explicit constraints.
 
@@ -42,11 +43,11 @@ def solve(
 
     Parameters
     ----------
-    model : Model, casadi.Opti or nlp dictionary
+    model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
         Variables and explicit constraints.
     simulator : callable, optional
         Takes a :class:`Design` and returns the objective. Without one, the objective of the
-        model itself (an Opti or nlp dictionary) is minimised.
+        model itself is optimised.
     max_evaluations : int, optional
         Hard limit on simulator calls.
     max_time : float, optional
@@ -61,7 +62,8 @@ def solve(
     sigma : float, array, mapping or matrix, optional
         Initial standard deviation: one for all variables, one each, or a covariance matrix.
         By default the variables' ``scale``, or a fifth of the width between their bounds.
-    sense : {"minimize", "maximize"}
+    sense : {"minimize", "maximize"}, optional
+        By default "minimize"; without a simulator the sense of the model's own objective.
     restarts : int
         BIPOP restarts after convergence, for objectives with several optima. Default 0.
     population_size : int, optional
@@ -70,8 +72,12 @@ def solve(
         Called with the :class:`Run` after each generation; raise ``StopIteration`` to stop.
     settings : Settings, optional
         How the method works inside.
-    **nlp_arguments
-        ``lbx, ubx, lbg, ubg, p, x0`` if ``model`` is an nlp dictionary.
+    simulator_takes : {"design", "model"}
+        ``"model"`` (Pyomo only): the simulator gets a copy of the Pyomo model with the values
+        of the design loaded, one copy per worker, instead of the :class:`Design`.
+    **import_arguments
+        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
+        an nlp dictionary.
 
     Returns
     -------
@@ -97,7 +103,8 @@ def solve(
         population_size=population_size,
         callback=callback,
         settings=settings,
-        **nlp_arguments,
+        simulator_takes=simulator_takes,
+        **import_arguments,
     )
     if run.simulator is None:
         raise SettingsError(
@@ -113,19 +120,19 @@ def sample_feasible(
     *,
     seed: int | None = None,
     settings: Settings | None = None,
-    **nlp_arguments: Any,
+    **import_arguments: Any,
 ) -> list[Design]:
     """Return n different designs that satisfy every explicit constraint, equalities included.
 
     Parameters
     ----------
-    model : Model, casadi.Opti or nlp dictionary
+    model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
     n : int
         How many. Fewer come back only if the feasible set has fewer distinct points.
     seed : int, optional
     settings : Settings, optional
-    **nlp_arguments
-        ``lbx, ubx, ...`` if ``model`` is an nlp dictionary.
+    **import_arguments
+        For the importer of ``model``, as in :func:`solve`.
 
     Returns
     -------
@@ -140,7 +147,7 @@ def sample_feasible(
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise SettingsError(f"n must be a positive integer, got {n!r}.")
     check_seed(seed)
-    fs = compile_model(as_model(model, objective=False, **nlp_arguments))
+    fs = compile_model(as_model(model, objective=False, **import_arguments))
     repairer = Repairer(fs, check_settings(settings))
     points = feasible_points(repairer, int(n), np.random.default_rng(seed))
     return [Design(fs.variables, fs.expand(x)) for x in points]

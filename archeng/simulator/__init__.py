@@ -3,11 +3,13 @@
 from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator
 from archeng.simulator.design import Design
 from archeng.simulator.gate import check_gate
+from archeng.simulator.on_model import OnPyomoModel
 
 __all__ = [
     "Call",
     "CallStatus",
     "Design",
+    "OnPyomoModel",
     "Simulator",
     "call",
     "check_gate",

@@ -20,13 +20,14 @@ class Design(Mapping[str, Any]):
     functions take the design itself: ``np.asarray(design)``.
     """
 
-    __slots__ = ("_variables", "_x")
+    __slots__ = ("_by_name", "_variables", "_x")
 
     def __init__(self, variables: Sequence[Variable], x: Floats) -> None:
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
         self._variables = tuple(variables)
+        self._by_name: dict[str, tuple[int, Variable]] = {}
 
     @property
     def x(self) -> Floats:
@@ -34,12 +35,15 @@ class Design(Mapping[str, Any]):
         return self._x
 
     def __getitem__(self, name: str) -> Any:
-        k = 0
-        for variable in self._variables:
-            if variable.name == name:
-                return variable.reshape(self.x[k : k + variable.size])
-            k += variable.size
-        raise KeyError(f"{name!r} is not a variable; there are {', '.join(self)}.")
+        if not self._by_name:
+            k = 0
+            for variable in self._variables:
+                self._by_name[variable.name] = (k, variable)
+                k += variable.size
+        if name not in self._by_name:
+            raise KeyError(f"{name!r} is not a variable; there are {', '.join(self)}.")
+        first, variable = self._by_name[name]
+        return variable.reshape(self.x[first : first + variable.size])
 
     def __iter__(self) -> Iterator[str]:
         return (v.name for v in self._variables)

@@ -1,0 +1,307 @@
+"""`from_pyomo`: walk the active components of a Pyomo model and build a `Model`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from pyomo.core.base.block import Block, BlockData
+from pyomo.core.base.constraint import Constraint as PyomoConstraint
+from pyomo.core.base.expression import Expression
+from pyomo.core.base.external import ExternalFunction
+from pyomo.core.base.objective import Objective
+from pyomo.core.base.param import Param
+from pyomo.core.base.set import RangeSet, Set, SetOf
+from pyomo.core.base.suffix import Suffix, SuffixFinder
+from pyomo.core.base.var import Var
+
+from archeng.errors import ModelError, UnsupportedModelError
+from archeng.model.model import Constraint, Model, half_width
+from archeng.model.pyomo.expressions import Converter, constant
+from archeng.model.relation import Row
+from archeng.model.variable import Variable, make_variable
+
+logger = logging.getLogger("archeng")
+
+_READ = (Var, PyomoConstraint, Objective, Block)
+_NEEDLESS = {
+    Set, RangeSet, SetOf, Param, Expression, ExternalFunction, Suffix,
+}  # fmt: skip
+_NEEDLESS_NAMES = {"BuildAction", "BuildCheck", "Port", "ContinuousSet"}
+_WHY = {
+    "SOSConstraint": "special ordered sets are discrete",
+    "Complementarity": "complementarity conditions; reformulate with TransformationFactory("
+    '"mpec.simple_nonlinear")',
+    "Disjunction": "disjunctions; reformulate (they need discrete variables)",
+    "Disjunct": "a disjunct; deactivate it or make it a Block",
+    "LogicalConstraint": "logical constraints are discrete",
+    "BooleanVar": "Boolean variables are discrete; make it a Param",
+    "DerivativeVar": "a derivative that is not discretised; apply a dae transformation first",
+    "Integral": "an integral that is not discretised; apply a dae transformation first",
+    "Arc": 'not expanded; apply TransformationFactory("network.expand_arcs") first',
+}
+
+
+@dataclass
+class _Import:
+    """What the walk has collected so far."""
+
+    scale: Mapping[str, float]
+    tolerance: float
+    factors: SuffixFinder
+    variables: dict[int, tuple[Any, Any, Variable]] = field(default_factory=dict)
+    constraints: list[Constraint] = field(default_factory=list)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    guessed: list[str] = field(default_factory=list)
+
+    def problem(self, name: str, why: str) -> None:
+        self.problems.setdefault(name, []).append(why)
+
+
+def is_pyomo(model: Any) -> bool:
+    """Whether an object is a Pyomo model or block."""
+    return isinstance(model, BlockData | Block)
+
+
+def has_objective(model: Any) -> bool:
+    """Whether a Pyomo model has an active objective."""
+    return next(_objectives(model), None) is not None
+
+
+def from_pyomo(
+    model: Any,
+    *,
+    scale: Mapping[str, float] | None = None,
+    tolerance: float | None = None,
+    objective: bool = False,
+    name: str | None = None,
+) -> Model:
+    """Import a Pyomo model: variables, active constraints, units, initial values.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel or block
+        Not changed. Deactivated blocks and constraints are skipped, fixed variables keep
+        their value, parameters enter with their present value.
+    scale : mapping, optional
+        Initial standard deviation by variable name, for variables without both bounds. By
+        default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
+        suffix, else its initial value, and at least 1.
+    tolerance : float, optional
+        Half-width of equality constraints; 1e-6 by default.
+    objective : bool
+        Keep the active objective, so that ``archeng.solve(model)`` needs no simulator.
+    name : str, optional
+        By default the Pyomo model's own.
+
+    Returns
+    -------
+    Model
+        Variables and rows under their full Pyomo names, such as ``b.x[3]``.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Lists every component that cannot be imported, by its full name, with the reason.
+    """
+    block = _one_block(model)
+    state = _Import(dict(scale or {}), half_width(tolerance, "from_pyomo"), _factors(block))
+    _check_components(block, state)
+    for var in _active(block, Var):
+        _variable(var, state)
+    converter = Converter(lambda var: _variable(var, state))
+    for constraint in _active(block, PyomoConstraint):
+        _constraint(constraint, converter, state)
+    goal = _objective(block, converter, state) if objective else None
+    unknown = sorted(set(state.scale) - {v.name for _, _, v in state.variables.values()})
+    if unknown:
+        raise ModelError(f"scale: {unknown} are not variables of the Pyomo model.")
+    if state.problems:
+        raise UnsupportedModelError(f"Pyomo model {block.name!r}", state.problems)
+    return _build(name or block.name, state, goal)
+
+
+def _build(name: str, state: _Import, goal: tuple[Any, bool] | None) -> Model:
+    result = Model(name)
+    for _, symbol, record in state.variables.values():
+        result.add_symbol(symbol, record)
+    result.add_constraints(state.constraints)
+    if goal is not None:
+        result.set_objective(goal[0], "maximize" if goal[1] else "minimize")
+    if state.guessed:
+        logger.info(
+            "%s: no bounds on %s; their initial deviation is a fifth of their magnitude (change "
+            "it with bounds, scale= or a scaling_factor suffix)",
+            name,
+            ", ".join(state.guessed),
+        )
+    return result
+
+
+# -- walking --------------------------------------------------------------------------------
+
+
+def _one_block(model: Any) -> Any:
+    if not is_pyomo(model):
+        raise ModelError(f"Expected a Pyomo model or block, got {type(model).__name__}.")
+    if not isinstance(model, BlockData):
+        raise ModelError(f"{model.name!r} is an indexed block; pass one of its elements.")
+    if not model.is_constructed():
+        raise ModelError(f"Pyomo model {model.name!r} is abstract; call create_instance() first.")
+    if not model.active:
+        raise ModelError(f"Pyomo model {model.name!r} is deactivated.")
+    return model
+
+
+def _blocks(block: Any) -> Iterator[Any]:
+    yield from block.block_data_objects(active=True, descend_into=Block)
+
+
+def _active(block: Any, ctype: type) -> Iterator[Any]:
+    """Active elements of one type in declaration order; references are left to their target."""
+    for b in _blocks(block):
+        for component in b.component_objects(ctype, descend_into=False):
+            if component.is_reference():
+                continue
+            for data in component.values():
+                if getattr(data, "active", True):
+                    yield data
+
+
+def _check_components(block: Any, state: _Import) -> None:
+    """Report the active components of a kind that archeng does not read."""
+    for b in _blocks(block):
+        for component in b.component_objects(descend_into=False):
+            ctype = component.ctype
+            if ctype in _READ or ctype in _NEEDLESS or ctype.__name__ in _NEEDLESS_NAMES:
+                continue
+            if getattr(component, "active", True):
+                why = _WHY.get(ctype.__name__, "this kind of component is not supported")
+                state.problem(component.name, f"{ctype.__name__}: {why}")
+
+
+def _factors(block: Any) -> SuffixFinder:
+    return SuffixFinder("scaling_factor", default=None, context=block)
+
+
+# -- variables ------------------------------------------------------------------------------
+
+
+def _variable(var: Any, state: _Import) -> Any:
+    """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
+    known = state.variables.get(id(var))
+    if known is None:
+        symbol = ca.SX.sym(var.name)
+        known = state.variables[id(var)] = (var, symbol, _record(var, state))
+    return known[1]
+
+
+def _record(var: Any, state: _Import) -> Variable:
+    name = var.name
+    units = getattr(var, "get_units", lambda: None)()
+    unit = "" if units is None else str(units)
+    if var.fixed:
+        if var.value is None:
+            state.problem(name, "fixed, but it has no value")
+        value = 0.0 if var.value is None else float(var.value)
+        return make_variable(
+            name, lower=value, upper=value, start=value, scale=None, unit=unit, shape=()
+        )
+    lower, upper = _bounds(var, state)
+    start = None if var.value is None else float(var.value)
+    scale = state.scale.get(name)
+    if not (np.isfinite(lower) and np.isfinite(upper)):
+        if start is None:
+            start = float(np.clip(0.0, lower, upper))
+        if scale is None:
+            factor = state.factors.find(var)
+            scale = (1.0 / abs(factor) if factor else max(abs(start), 1.0)) / 5.0
+            state.guessed.append(name)
+    try:
+        return make_variable(
+            name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=()
+        )
+    except ModelError as error:
+        state.problem(name, str(error))
+        return make_variable(name, lower=0, upper=1, start=0, scale=None, unit=unit, shape=())
+
+
+def _bounds(var: Any, state: _Import) -> tuple[float, float]:
+    """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
+    if not var.is_continuous():
+        state.problem(
+            var.name, f"discrete variable ({var.domain.name}); fix it or relax its domain"
+        )
+        return 0.0, 1.0
+    ranges = list(var.domain.ranges())
+    if len(ranges) != 1:
+        state.problem(var.name, f"domain {var.domain.name} is not one interval")
+        return 0.0, 1.0
+    domain = ranges[0]
+    lower = max(-np.inf if domain.start is None else domain.start, _end(var, "lower", state))
+    upper = min(np.inf if domain.end is None else domain.end, _end(var, "upper", state))
+    if not domain.closed[0] and domain.start == lower:
+        lower = float(np.nextafter(lower, np.inf))
+    if not domain.closed[1] and domain.end == upper:
+        upper = float(np.nextafter(upper, -np.inf))
+    return lower, upper
+
+
+def _end(var: Any, which: str, state: _Import) -> float:
+    """One declared bound of a variable, without that of its domain."""
+    expression = getattr(var, which)
+    if expression is None:
+        return -np.inf if which == "lower" else np.inf
+    number, why = constant(expression)
+    if why:
+        state.problem(var.name, f"{which} bound: {why}")
+        return 0.0 if which == "lower" else 1.0
+    return number
+
+
+# -- constraints and objective ----------------------------------------------------------------
+
+
+def _constraint(constraint: Any, converter: Converter, state: _Import) -> None:
+    name = constraint.name
+    try:
+        body, limits = constraint.body, (constraint.lower, constraint.upper)
+    except (AttributeError, TypeError, ValueError) as error:
+        state.problem(name, " ".join(str(error).split()))
+        return
+    expression, problems = converter.convert(body)
+    ends = []
+    for limit, default in zip(limits, (-np.inf, np.inf), strict=True):
+        end, why = (default, "") if limit is None else constant(limit)
+        ends.append(end)
+        problems += [why] if why else []
+    for why in dict.fromkeys(problems):
+        state.problem(name, why)
+    if not problems and np.any(np.isfinite(ends)):
+        row = Row(ca.SX(expression), ends[0], ends[1])
+        state.constraints.append(Constraint(name, (row,), state.tolerance, "Pyomo"))
+
+
+def _objectives(block: Any) -> Iterator[Any]:
+    return _active(block, Objective)
+
+
+def _objective(block: Any, converter: Converter, state: _Import) -> tuple[Any, bool] | None:
+    found = list(_objectives(block))
+    if not found:
+        raise ModelError(
+            f"There is no simulator, and Pyomo model {block.name!r} has no active objective to "
+            "take its place."
+        )
+    if len(found) > 1:
+        for goal in found[1:]:
+            state.problem(goal.name, f"a second active objective besides {found[0].name!r}")
+        return None
+    expression, problems = converter.convert(found[0].expr)
+    for why in problems:
+        state.problem(found[0].name, why)
+    return ca.SX(expression), not found[0].is_minimizing()

@@ -1,0 +1,219 @@
+"""Pyomo expressions as CasADi SX: Pyomo's own visitor and one table of handlers.
+
+A named ``Expression`` is converted once and its SX node is shared by everything that uses it,
+so nested expressions grow neither in time nor in size. Parts without variables (parameters,
+units, numbers) become plain floats on the way. What cannot be converted is noted in
+``problems`` and the walk goes on, so that one import reports everything at once.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import casadi as ca
+from pyomo.common.numeric_types import native_numeric_types
+from pyomo.core.expr import logical_expr, numeric_expr, relational_expr
+from pyomo.core.expr.numvalue import value
+from pyomo.core.expr.visitor import StreamBasedExpressionVisitor, identify_mutable_parameters
+
+Handler = Callable[[Any, Sequence[Any]], Any]
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "exp": ca.exp,
+    "log": ca.log,
+    "log10": ca.log10,
+    "sqrt": ca.sqrt,
+    "sin": ca.sin,
+    "cos": ca.cos,
+    "tan": ca.tan,
+    "asin": ca.asin,
+    "acos": ca.acos,
+    "atan": ca.atan,
+    "sinh": ca.sinh,
+    "cosh": ca.cosh,
+    "tanh": ca.tanh,
+    "asinh": ca.asinh,
+    "acosh": ca.acosh,
+    "atanh": ca.atanh,
+    "ceil": ca.ceil,
+    "floor": ca.floor,
+}
+
+
+class UnsupportedNodeError(Exception):
+    """An expression node has no counterpart in CasADi."""
+
+
+def _unary(node: Any, arguments: Sequence[Any]) -> Any:
+    name = node.getname()
+    if name not in _FUNCTIONS:
+        raise UnsupportedNodeError(f"function {name}() has no CasADi counterpart")
+    return _FUNCTIONS[name](arguments[0])
+
+
+def _inequality(node: Any, arguments: Sequence[Any]) -> Any:
+    left, right = arguments
+    return left < right if node.strict else left <= right
+
+
+def _ranged(node: Any, arguments: Sequence[Any]) -> Any:
+    low, body, high = arguments
+    first, second = node.strict if isinstance(node.strict, tuple) else (node.strict, node.strict)
+    above = low < body if first else low <= body
+    below = body < high if second else body <= high
+    return ca.logic_and(above, below)
+
+
+def _if(node: Any, arguments: Sequence[Any]) -> Any:
+    condition, then, otherwise = arguments
+    if isinstance(condition, bool | float | int):
+        return then if condition else otherwise
+    return ca.if_else(condition, then, otherwise)
+
+
+def _first(node: Any, arguments: Sequence[Any]) -> Any:
+    return arguments[0]
+
+
+def _fold(function: Callable[[Any, Any], Any]) -> Handler:
+    return lambda node, arguments: reduce(function, arguments)
+
+
+def _external(node: Any, arguments: Sequence[Any]) -> Any:
+    raise UnsupportedNodeError(
+        f"external function {node.getname()!r} cannot be differentiated symbolically; write it "
+        "as a formula, or compute it in the simulator"
+    )
+
+
+_HANDLERS: dict[type, Handler] = {
+    numeric_expr.NegationExpression: lambda node, a: -a[0],
+    numeric_expr.ProductExpression: lambda node, a: a[0] * a[1],
+    numeric_expr.DivisionExpression: lambda node, a: a[0] / a[1],
+    numeric_expr.PowExpression: lambda node, a: a[0] ** a[1],
+    numeric_expr.SumExpression: _fold(operator.add),
+    numeric_expr.MinExpression: _fold(ca.fmin),
+    numeric_expr.MaxExpression: _fold(ca.fmax),
+    numeric_expr.AbsExpression: lambda node, a: ca.fabs(a[0]),
+    numeric_expr.UnaryFunctionExpression: _unary,
+    numeric_expr.Expr_ifExpression: _if,
+    numeric_expr.ExternalFunctionExpression: _external,
+    relational_expr.InequalityExpression: _inequality,
+    relational_expr.RangedExpression: _ranged,
+    relational_expr.EqualityExpression: lambda node, a: a[0] == a[1],
+    relational_expr.NotEqualExpression: lambda node, a: a[0] != a[1],
+    logical_expr.NotExpression: lambda node, a: ca.logic_not(a[0]),
+    logical_expr.AndExpression: _fold(ca.logic_and),
+    logical_expr.OrExpression: _fold(ca.logic_or),
+}
+"""How each Pyomo node becomes SX. Subclasses (linear, monomial, ...) use their parent's entry."""
+
+
+class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
+    """Visitor that turns a Pyomo expression into a float or a CasADi SX.
+
+    Parameters
+    ----------
+    symbol_of : callable
+        Returns the SX symbol of a Pyomo variable (a ``VarData``).
+    """
+
+    def __init__(self, symbol_of: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.problems: list[str] = []
+        self._symbol_of = symbol_of
+        self._shared: dict[int, Any] = {}
+        self._alive: list[Any] = []  # keeps the ids in _shared valid
+        self._handlers: dict[type, Handler] = {}
+
+    def convert(self, expression: Any) -> tuple[Any, list[str]]:
+        """Return the SX of an expression and what was unsupported in it."""
+        self.problems = []
+        value = self.walk_expression(expression)
+        return value, list(dict.fromkeys(self.problems))
+
+    # -- the visitor's hooks (names are Pyomo's) --------------------------------------------
+
+    def initializeWalker(self, expr: Any) -> tuple[bool, Any]:  # noqa: D102
+        descend, value = self.beforeChild(None, expr, 0)
+        return descend, expr if descend else value
+
+    def beforeChild(self, node: Any, child: Any, index: int) -> tuple[bool, Any]:  # noqa: D102
+        if child.__class__ in native_numeric_types:
+            return False, float(child)
+        if isinstance(child, bool):
+            return False, child
+        if child is None:
+            return False, self._problem("an expression without a value (None)")
+        if not child.is_expression_type():
+            if child.is_variable_type() and not _is_logical(child):
+                return False, self._symbol_of(child)
+            return False, self._leaf(child)
+        if child.is_named_expression_type():
+            if id(child) in self._shared:
+                return False, self._shared[id(child)]
+            if child.expr is None:
+                return False, self._problem(f"expression {child.name!r} has no value")
+            return True, None
+        if not child.is_potentially_variable():
+            return False, self._number(child)
+        return True, None
+
+    def exitNode(self, node: Any, data: Sequence[Any]) -> Any:  # noqa: D102
+        if node.is_named_expression_type():
+            self._shared[id(node)] = data[0]
+            self._alive.append(node)
+            return data[0]
+        try:
+            return self._handler(type(node))(node, data)
+        except UnsupportedNodeError as reason:
+            return self._problem(str(reason))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return self._problem(f"{type(node).__name__} cannot be evaluated: {error}")
+
+    # -- helpers ----------------------------------------------------------------------------
+
+    def _handler(self, kind: type) -> Handler:
+        if kind not in self._handlers:
+            known = (_HANDLERS[c] for c in kind.__mro__ if c in _HANDLERS)
+            handler = next(known, None)
+            if handler is None:
+                raise UnsupportedNodeError(f"{kind.__name__} is not supported")
+            self._handlers[kind] = handler
+        return self._handlers[kind]
+
+    def _leaf(self, leaf: Any) -> Any:
+        if _is_logical(leaf):
+            return self._problem(f"Boolean variable {leaf.name!r} in an expression")
+        return self._number(leaf)
+
+    def _number(self, part: Any) -> float:
+        """Value of a part without variables."""
+        number, why = constant(part)
+        return self._problem(why) if why else number
+
+    def _problem(self, reason: str) -> float:
+        self.problems.append(reason)
+        return 1.0  # a stand-in: the import fails anyway once the walk is over
+
+
+def _is_logical(component: Any) -> bool:
+    return bool(getattr(component, "is_logical_type", lambda: False)())
+
+
+def constant(part: Any) -> tuple[float, str]:
+    """Value of an expression without variables, and why it has none (empty if it has)."""
+    try:
+        number = value(part, exception=False)
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        number = None
+    if number.__class__ in native_numeric_types or isinstance(number, bool):
+        return float(number), ""
+    unset = [p.name for p in identify_mutable_parameters(part) if value(p, exception=False) is None]
+    if unset:
+        return math.nan, f"parameter {', '.join(unset)} has no value"
+    return math.nan, f"{part} has the value {number!r}, not a number"

@@ -1,0 +1,237 @@
+"""``pyomo.environ.SolverFactory("archeng")``: archeng as a Pyomo solver.
+
+Registered by ``import archeng``. Pyomo's usual arguments work (``tee``, ``timelimit``,
+``load_solutions``, ``options``); the options are the keywords of :func:`archeng.solve`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyomo.common.collections import Bunch
+from pyomo.core.base.symbol_map import SymbolMap
+from pyomo.core.base.var import Var
+from pyomo.opt import (
+    ProblemSense,
+    Solution,
+    SolutionStatus,
+    SolverFactory,
+    SolverResults,
+    SolverStatus,
+    TerminationCondition,
+)
+
+from archeng._version import __version__
+from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
+from archeng.report import ProgressLine
+from archeng.result import Result, Status
+from archeng.runner import solve
+from archeng.strategy import StopReason
+
+logger = logging.getLogger("archeng")
+
+_ENDS = {
+    StopReason.TARGET: (SolverStatus.ok, TerminationCondition.minFunctionValue),
+    StopReason.MAX_EVALUATIONS: (SolverStatus.warning, TerminationCondition.maxEvaluations),
+    StopReason.MAX_TIME: (SolverStatus.warning, TerminationCondition.maxTimeLimit),
+    StopReason.INTERRUPTED: (SolverStatus.aborted, TerminationCondition.userInterrupt),
+    StopReason.CALLBACK: (SolverStatus.aborted, TerminationCondition.userInterrupt),
+}
+_SOLUTIONS = {
+    Status.TARGET: SolutionStatus.feasible,
+    Status.CONVERGED: SolutionStatus.locallyOptimal,
+    Status.STOPPED: SolutionStatus.stoppedByLimit,
+    Status.NONE: SolutionStatus.unknown,
+}
+_NOT_OPTIONS = {"model", "simulator", "import_arguments", "callback", "simulator_takes"}
+_OPTIONS = sorted(
+    (set(inspect.signature(solve).parameters) - _NOT_OPTIONS) | {"scale", "tolerance"}
+)
+
+
+class ArchengSolver:
+    """The solver that ``SolverFactory("archeng")`` returns.
+
+    Attributes
+    ----------
+    options : Bunch
+        Keywords of :func:`archeng.solve` that hold for every call of :meth:`solve`.
+    """
+
+    name = "archeng"
+
+    def __init__(self, **options: Any) -> None:
+        options.pop("type", None)  # SolverFactory passes its own name
+        self.options = Bunch(**options)
+
+    def available(self, exception_flag: bool = True) -> bool:
+        """Return True: archeng needs no program besides itself."""
+        return True
+
+    def license_is_valid(self) -> bool:
+        """Return True: archeng needs no licence key."""
+        return True
+
+    def version(self) -> tuple[int, ...]:
+        """Return the version of archeng as numbers."""
+        return tuple(int(part) for part in __version__.split(".") if part.isdigit())
+
+    def warm_start_capable(self) -> bool:
+        """Return True: the initial values of the variables are the start."""
+        return True
+
+    def __enter__(self) -> ArchengSolver:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+    def solve(
+        self,
+        model: Any,
+        *,
+        simulator: Callable[[Any], float] | None = None,
+        simulator_takes: Any = "design",
+        tee: bool = False,
+        timelimit: float | None = None,
+        load_solutions: bool = True,
+        options: Mapping[str, Any] | None = None,
+        callback: Callable[[Any], None] | None = None,
+    ) -> SolverResults:
+        """Solve a Pyomo model.
+
+        Parameters
+        ----------
+        model : ConcreteModel or block
+        simulator : callable, optional
+            The black box. Without one, the model's own active objective is optimised.
+        simulator_takes : {"design", "model"}
+            What the simulator is called with.
+        tee : bool
+            Show progress on standard output.
+        timelimit : float, optional
+            Seconds; the same as the option ``max_time``.
+        load_solutions : bool
+            Write the best design into the model. Else ``model.solutions.load_from(results)``.
+        options : mapping, optional
+            Keywords of :func:`archeng.solve`, for this call.
+        callback : callable, optional
+            As in :func:`archeng.solve`.
+
+        Returns
+        -------
+        pyomo.opt.SolverResults
+            ``results.archeng`` is the :class:`archeng.Result` (None without a design).
+
+        Raises
+        ------
+        ArchengError
+            A model or an option that makes no sense. A model without a feasible design and a
+            simulator that cannot be used are not raised but returned as results.
+        """
+        keywords = {**self.options, **dict(options or {})}
+        unknown = sorted(set(keywords) - set(_OPTIONS))
+        if unknown:
+            raise SettingsError(f"Unknown options {unknown}; archeng takes {', '.join(_OPTIONS)}.")
+        if timelimit is not None:
+            keywords["max_time"] = timelimit
+        begin = time.monotonic()
+        try:
+            result = solve(
+                model,
+                simulator,
+                simulator_takes=simulator_takes,
+                callback=_callbacks(callback, ProgressLine(sys.stdout) if tee else None),
+                **keywords,
+            )
+        except InfeasibleModelError as error:
+            logger.warning("%s", error)
+            results = _without_design(model, TerminationCondition.infeasible, str(error))
+        except SimulatorError as error:
+            logger.error("%s", error, exc_info=error)
+            results = _without_design(model, TerminationCondition.error, str(error))
+        else:
+            results = _with_result(model, result)
+            if load_solutions and result.status is not Status.NONE:
+                result.load_into(model)
+            if tee:
+                sys.stdout.write(f"{result}\n")
+        results.solver.time = results.solver.wallclock_time = time.monotonic() - begin
+        return results
+
+
+def _callbacks(*callbacks: Any) -> Callable[[Any], None] | None:
+    wanted = [c for c in callbacks if c is not None]
+
+    def every(run: Any) -> None:
+        for callback in wanted:
+            callback(run)
+
+    return every if wanted else None
+
+
+def _results(model: Any, status: SolverStatus, end: TerminationCondition, why: str) -> Any:
+    results = SolverResults()
+    results.archeng = None
+    results.problem.name = model.name
+    results.solver.name = f"archeng {__version__}"
+    results.solver.status = status
+    results.solver.termination_condition = end
+    results.solver.message = why
+    return results
+
+
+def _without_design(model: Any, end: TerminationCondition, why: str) -> Any:
+    infeasible = end is TerminationCondition.infeasible
+    return _results(model, SolverStatus.warning if infeasible else SolverStatus.error, end, why)
+
+
+def _with_result(model: Any, result: Result) -> Any:
+    """Pyomo's record of a finished run."""
+    status, end = _ENDS.get(
+        result.stop_reason, (SolverStatus.ok, TerminationCondition.locallyOptimal)
+    )
+    if result.status is Status.NONE:
+        status, end = SolverStatus.error, TerminationCondition.noSolution
+    elif end is TerminationCondition.locallyOptimal and result.status is Status.STOPPED:
+        status, end = SolverStatus.warning, TerminationCondition.minStepLength
+    results = _results(model, status, end, f"{result.status.value}; {result.message}")
+    results.archeng = result
+    results.problem.sense = ProblemSense.maximize if result.maximize else ProblemSense.minimize
+    results.problem.number_of_variables = len(result.variables)
+    results.problem.number_of_constraints = len(result.rows)
+    if result.maximize:
+        results.problem.lower_bound = result.fun
+    else:
+        results.problem.upper_bound = result.fun
+    results.solver.statistics.black_box.number_of_function_evaluations = result.nfev
+    if result.status is not Status.NONE:
+        results.solution.insert(_solution(model, result, results))
+    return results
+
+
+def _solution(model: Any, result: Result, results: Any) -> Solution:
+    solution = Solution()
+    solution.status = _SOLUTIONS[result.status]
+    solution.message = result.message
+    solution.objective["objective"] = {"Value": result.fun}
+    symbols = SymbolMap()
+    root = model.model()
+    variables = {v.name: v for v in root.component_data_objects(Var, active=None)}
+    for name, value in result.design.items():
+        symbols.addSymbol(variables[name], name)
+        solution.variable[name] = {"Value": value}
+    results._smap = symbols
+    return solution
+
+
+def register() -> None:
+    """Make ``SolverFactory("archeng")`` known to Pyomo."""
+    SolverFactory.register("archeng", doc="Black-box design with explicit constraints (ARCH)")(
+        ArchengSolver
+    )
