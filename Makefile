@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead clean
+.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead bench-import clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -47,6 +47,9 @@ bench-repair: setup  ## repair success and time, ladder against IPOPT alone
 
 bench-overhead: setup  ## overhead per simulator call, and where it goes
 	$(BIN)/python -m case_studies.benchmarks.overhead
+
+bench-import: setup  ## import time of Pyomo models and .nl files against their size
+	$(BIN)/python -m case_studies.benchmarks.importing
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -379,7 +379,6 @@ def test_numpys_global_generator_does_not_matter() -> None:
         ("target", "a"),
         ("target", True),
         ("sense", "max"),
-        ("sense", None),
         ("restarts", -1),
         ("restarts", 1.5),
         ("restarts", None),
