@@ -12,7 +12,7 @@ from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
-from archeng.runner import Candidate, Run, sample_feasible, solve
+from archeng.runner import Candidate, Run, resume, sample_feasible, solve
 from archeng.settings import Settings
 from archeng.simulator import Design
 from archeng.strategy import StopReason
@@ -35,6 +35,7 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "resume",
     "sample_feasible",
     "solve",
 ]

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ArchengError",
+    "ExecutorError",
     "GateError",
     "InfeasibleModelError",
+    "JournalError",
     "ModelError",
     "ResultFileError",
     "SettingsError",
+    "SimulationTimeoutError",
     "SimulatorError",
     "UnsupportedModelError",
 ]
@@ -63,7 +66,26 @@ class SettingsError(ArchengError, ValueError):
 
 
 class SimulatorError(ArchengError):
-    """The simulator cannot be used: not callable, or its very first call went wrong."""
+    """The simulator cannot be used: not callable, or too many of its calls went wrong.
+
+    Nothing that was simulated is lost: ``evaluations`` holds every call so far.
+    """
+
+    def __init__(self, message: str, evaluations: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.evaluations = tuple(evaluations)
+
+
+class SimulationTimeoutError(ArchengError):
+    """Raised inside a simulator: the program that it runs took too long and was killed."""
+
+
+class ExecutorError(ArchengError):
+    """The workers cannot be started, or the executor broke down."""
+
+
+class JournalError(ArchengError):
+    """A journal cannot be used: damaged, foreign, in use, full, or of another run."""
 
 
 class GateError(ArchengError):

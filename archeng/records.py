@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Evaluation:
     """One simulator call with the certificate of the repair that led to it.
 
@@ -23,7 +23,8 @@ class Evaluation:
     objective : float
         As the simulator returned it; NaN if the call did not end well.
     status : str
-        ``ok``, ``failed`` or ``invalid``.
+        ``ok``, ``failed``, ``invalid``, ``timed_out``, ``lost``, or ``reused`` (not simulated: the
+        objective comes from an earlier run).
     max_violation : float
         Largest violation of an explicit constraint at ``x``, evaluated by the gate: 0.
     sampled : ndarray
@@ -35,6 +36,8 @@ class Evaluation:
         Time in the simulator.
     message : str
         Traceback or reason if the call did not end well.
+    attempts : int
+        How often the design was simulated, retries included.
     """
 
     index: int
@@ -52,9 +55,10 @@ class Evaluation:
     kkt_residual: float
     seconds: float
     message: str = ""
+    attempts: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Generation:
     """One generation. Times are seconds; ``best`` is the best objective so far."""
 

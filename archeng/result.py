@@ -85,7 +85,7 @@ class Result:
     @property
     def nfev(self) -> int:
         """Number of simulator calls."""
-        return len(self.evaluations)
+        return sum(e.status != "reused" for e in self.evaluations)
 
     @property
     def success(self) -> bool:

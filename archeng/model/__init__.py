@@ -6,6 +6,7 @@ from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_nl import from_nl
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
+from archeng.model.portable import differences, from_data, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, is_pyomo
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.variable import Variable
@@ -23,6 +24,8 @@ __all__ = [
     "as_model",
     "compile_model",
     "copy_of",
+    "differences",
+    "from_data",
     "from_nl",
     "from_nlp",
     "from_opti",
@@ -32,4 +35,5 @@ __all__ = [
     "model_variables",
     "number",
     "text_table",
+    "to_data",
 ]

@@ -242,6 +242,11 @@ class Model:
         return self._objective is not None
 
     @property
+    def objective(self) -> Any:
+        """The formula given by :meth:`set_objective`, or None."""
+        return self._objective
+
+    @property
     def objective_sense(self) -> Sense:
         """Whether the model's own objective is minimised or maximised."""
         return self._sense

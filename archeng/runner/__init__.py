@@ -2,6 +2,6 @@
 
 from archeng.runner.candidates import Candidate
 from archeng.runner.run import Run
-from archeng.runner.solve import sample_feasible, solve
+from archeng.runner.solve import resume, sample_feasible, solve
 
-__all__ = ["Candidate", "Run", "sample_feasible", "solve"]
+__all__ = ["Candidate", "Run", "resume", "sample_feasible", "solve"]

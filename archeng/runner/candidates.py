@@ -1,20 +1,16 @@
-"""Candidates of a generation, and the memory of designs simulated before."""
+"""Candidates of a generation, and which of them have to be simulated."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair import Repair
+from archeng.runner.archive import Archive
 from archeng.runner.search import Population
-from archeng.simulator import Call, Design
-
-_REMEMBERED = 500  # designs among which repeated ones are looked for
+from archeng.simulator import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,62 +35,51 @@ class Candidate:
     known: float | None = None
 
 
-class DesignMemory:
-    """Outcomes of designs simulated before, so that none is simulated twice.
+@dataclass(frozen=True)
+class Plan:
+    """Positions to simulate in this generation, and whether the budget cut it short.
 
-    If not ``enabled`` it remembers nothing.
+    ``end`` is the number of candidates that take part.
     """
 
-    def __init__(self, enabled: bool) -> None:
-        self._enabled = enabled
-        self._outcomes: dict[bytes, Call] = {}
-        self._recent: deque[Floats] = deque(maxlen=_REMEMBERED)
-
-    def add(self, candidate: Candidate, outcome: Call) -> None:
-        """Remember the outcome of a simulated candidate."""
-        if self._enabled and candidate.design is not None:
-            self._outcomes[candidate.design.x.tobytes()] = outcome
-            self._recent.append(candidate.repair.x)
-
-    def find(self, design: Design | None) -> Call | None:
-        """Return the outcome of the same design, if it is known."""
-        return None if design is None else self._outcomes.get(design.x.tobytes())
-
-    def recent(self) -> Floats | None:
-        """Return the free vectors (k, n) of the last designs, None if there are none."""
-        return np.array(self._recent) if self._recent else None
-
-    def key(self, candidate: Candidate, position: int) -> bytes:
-        """Return what tells new designs apart: their vector, or their position if disabled."""
-        if self._enabled and candidate.design is not None:
-            return candidate.design.x.tobytes()
-        return position.to_bytes(8, "big")
+    positions: tuple[int, ...]
+    end: int
+    cut: bool
 
 
 def make_candidates(
-    feasible_set: FeasibleSet, population: Population, memory: DesignMemory
+    feasible_set: FeasibleSet, population: Population, archive: Archive
 ) -> list[Candidate]:
     """Turn a repaired population into candidates with full vectors."""
     fs = feasible_set
     candidates = []
     for x, repair in zip(population.sampled, population.repairs, strict=True):
         design = Design(fs.variables, fs.expand(repair.x)) if repair.feasible else None
-        before = memory.find(design)
+        before = archive.find(design)
         known = None if before is None else before.objective
         candidates.append(Candidate(fs.expand(x), design, repair, known))
     return candidates
 
 
-def cut_to_budget(candidates: list[Candidate], memory: DesignMemory, left: int) -> list[Candidate]:
-    """Drop the candidates from the first new design that the budget no longer allows."""
-    new: set[bytes] = set()
+def make_plan(candidates: Sequence[Candidate], archive: Archive, left: int | None) -> Plan:
+    """Say which candidates are new designs; those known from earlier runs cost no call."""
+    seen: set[bytes] = set()
+    positions: list[int] = []
+    calls = 0
     for position, candidate in enumerate(candidates):
-        if candidate.design is None or candidate.known is not None:
+        design = candidate.design
+        if design is None or candidate.known is not None or archive.find(design) is not None:
             continue
-        new.add(memory.key(candidate, position))
-        if len(new) > left:
-            return candidates[:position]
-    return candidates
+        key = archive.key(design, position)
+        if key in seen:
+            continue
+        if archive.find_earlier(design) is None:
+            calls += 1
+            if left is not None and calls > left:
+                return Plan(tuple(positions), position, cut=True)
+        seen.add(key)
+        positions.append(position)
+    return Plan(tuple(positions), len(candidates), cut=False)
 
 
 def first_of_each(repairs: Sequence[Repair]) -> list[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,10 +19,14 @@ from archeng.distribution import (
 )
 from archeng.errors import ModelError, SettingsError
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
+from archeng.report import ProgressLine
 from archeng.sampling import deviations
 from archeng.settings import Settings
+from archeng.simulator import FailurePolicy, make_policy
 
 SimulatorTakes = Literal["design", "model"]
+
+_POLICY = ("timeout", "retries", "max_failures", "on_failure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,43 @@ class Options:
     def reached(self, objective: float) -> bool:
         """Whether an objective (as the user sees it) reaches the target."""
         return self.target is not None and self.sign * objective <= self.sign * self.target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """How the calls are made and kept; see :func:`archeng.solve`."""
+
+    workers: Any = None
+    policy: FailurePolicy = field(default_factory=FailurePolicy)
+    journal: str | Path | None = None
+    reuse: tuple[str | Path, ...] = ()
+    progress: Callable[[Any], None] | None = None
+    simulator_takes: SimulatorTakes = "design"
+
+
+def split_options(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], Runtime, dict[str, Any]]:
+    """Sort keywords into those of `Options`, a checked `Runtime`, and those of an importer."""
+    rest = dict(keywords)
+    policy = make_policy(**{k: rest.pop(k) for k in _POLICY if k in rest})
+    verbose = rest.pop("verbose", False)
+    if not isinstance(verbose, bool):
+        raise SettingsError(f"verbose must be True or False, got {verbose!r}.")
+    reuse = rest.pop("reuse", ())
+    if isinstance(reuse, str | Path):
+        reuse = (reuse,)
+    journal = rest.pop("journal", None)
+    if journal is not None and not isinstance(journal, str | Path):
+        raise SettingsError(f"journal must be the path of a file, got {journal!r}.")
+    runtime = Runtime(
+        workers=rest.pop("workers", None),
+        policy=policy,
+        journal=journal,
+        reuse=tuple(reuse),
+        progress=ProgressLine() if verbose else None,
+        simulator_takes=rest.pop("simulator_takes", "design"),
+    )
+    names = [f.name for f in fields(Options)]
+    return {k: rest.pop(k) for k in names if k in rest}, runtime, rest
 
 
 def start_point(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from archeng._version import __version__
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.records import RowAtBest
 from archeng.result import Result, Status
+from archeng.runner.stored import versions
 from archeng.strategy import StopReason
 
 if TYPE_CHECKING:
@@ -85,16 +83,8 @@ def _status(run: Run, reason: StopReason) -> Status:
 
 def _provenance(run: Run) -> dict[str, Any]:
     options = {k: v for k, v in vars(run.options).items() if k != "callback"}
-    packages = {}
-    for package in ("casadi", "numpy", "scipy"):
-        try:
-            packages[package] = version(package)
-        except PackageNotFoundError:
-            packages[package] = "unknown"
     return {
-        "archeng": __version__,
-        "python": platform.python_version(),
-        **packages,
+        **versions(),
         "seed": run.seed,
         "restarts_used": run.n_restarts,
         "options": options,

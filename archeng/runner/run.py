@@ -1,60 +1,59 @@
-"""`Run`: the one mutable thing. It owns the budget, the records and the restarts."""
+"""`Run`: the one mutable thing. It brings course, archive, simulator and journal together."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.model import Sense, as_model, compile_model
+from archeng.journal import Journal, finished_designs
+from archeng.model import Model, as_model, compile_model
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
-from archeng.runner.candidates import (
-    Candidate,
-    DesignMemory,
-    cut_to_budget,
-    first_of_each,
-    make_candidates,
-)
+from archeng.runner.archive import Archive
+from archeng.runner.candidates import Candidate, make_candidates, make_plan
+from archeng.runner.course import Course
+from archeng.runner.failures import check_first_generation, failure
 from archeng.runner.options import (
     Options,
-    SimulatorTakes,
+    Runtime,
     check_seed,
     check_settings,
+    split_options,
     start_distribution,
     start_point,
     takes_model,
 )
 from archeng.runner.outcome import make_result
-from archeng.runner.search import (
-    Population,
-    Search,
-    adapt_alpha,
-    advance,
-    begin,
-    sample_population,
+from archeng.runner.signals import Interruption
+from archeng.runner.stored import (
+    header,
+    stored_form,
+    stored_model,
+    stored_settings,
+    version_changes,
 )
-from archeng.runner.starts import Starts
 from archeng.settings import Settings
 from archeng.simulator import (
     Call,
     CallStatus,
+    Design,
+    Evaluator,
     OnPyomoModel,
-    call,
     check_gate,
     check_simulator,
+    make_pool,
 )
-from archeng.strategy import Bipop, History, StopReason, default_population_size
-from archeng.strategy import stop_reasons as strategy_stop_reasons
+from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
 
@@ -79,71 +78,172 @@ class Run:
         model: Any,
         simulator: Any = None,
         *,
+        seed: int | None = None,
+        start: Any = None,
+        sigma: Any = None,
+        settings: Settings | None = None,
+        **options: Any,
+    ) -> None:
+        chosen, runtime, rest = split_options(options)
+        settings = check_settings(settings)
+        check_seed(seed)
+        given = as_model(model, objective=simulator is None, **rest)
+        own = simulator is None and given.has_objective
+        if own and chosen.get("sense") is None:
+            chosen["sense"] = given.objective_sense
+        checked = Options(**{k: v for k, v in chosen.items() if v is not None or k != "sense"})
+        data = None
+        if runtime.journal is not None:
+            given, data = stored_form(given)
+        self._prepare(given, simulator, model, checked, settings, runtime)
+        self.seed = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+        self._make_course(start_distribution(given, self.feasible_set, sigma))
+        self._course.begin(start_point(given, self.feasible_set, start))
+        if runtime.journal is not None:
+            about = header(
+                given, data, self.options, self.settings, self.seed, self._course.wide, own
+            )
+            self._open_journal(Journal.create(runtime.journal, about, self._snapshot()))
+        self._open_pool()
+
+    @classmethod
+    def resume(
+        cls,
+        journal: str | Path,
+        simulator: Any = None,
+        *,
+        model: Any = None,
+        settings: Settings | None = None,
         max_evaluations: int | None = None,
         max_time: float | None = None,
         target: float | None = None,
-        seed: int | None = None,
-        start: Mapping[str, ArrayLike] | ArrayLike | None = None,
-        sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
-        sense: Sense | None = None,
-        restarts: int = 0,
-        population_size: int | None = None,
-        callback: Any = None,
-        settings: Settings | None = None,
-        simulator_takes: SimulatorTakes = "design",
-        **import_arguments: Any,
+        **runtime_options: Any,
+    ) -> Run:
+        """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
+        chosen, runtime, rest = split_options(runtime_options)
+        unknown = sorted([*chosen.keys() - {"callback"}, *rest])
+        if unknown:
+            raise SettingsError(
+                f"resume() does not take {unknown}: they are the journal's. It takes "
+                "max_evaluations, max_time, target, callback and the options of the runtime."
+            )
+        store = Journal.resume(journal)
+        try:
+            about = store.header()
+            given = None if model is None else as_model(model, objective=about["own_objective"])
+            stored = {**about["options"], "callback": chosen.get("callback")}
+            new = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
+            stored.update({k: v for k, v in new.items() if v is not None})
+            run = cls.__new__(cls)
+            run._prepare(
+                stored_model(about, given),
+                simulator,
+                model,
+                Options(**stored),
+                stored_settings(about, settings),
+                runtime,
+            )
+            changes = version_changes(about)
+            if changes:
+                logger.warning("the run may not go on exactly, versions changed: %s", changes)
+            run.seed = int(about["seed"])
+            run._make_course(Distribution(**about["wide"]))
+            run._restore(store)
+            run._open_journal(store)
+            run._open_pool()
+        except BaseException:
+            store.close()
+            raise
+        return run
+
+    def _prepare(
+        self,
+        model: Model,
+        simulator: Any,
+        source: Any,
+        options: Options,
+        settings: Settings,
+        runtime: Runtime,
     ) -> None:
-        self.model = as_model(model, objective=simulator is None, **import_arguments)
-        own = simulator is None and self.model.has_objective
-        self.options = Options(
-            max_evaluations=max_evaluations,
-            max_time=max_time,
-            target=target,
-            sense=(self.model.objective_sense if own else "minimize") if sense is None else sense,
-            restarts=restarts,
-            population_size=population_size,
-            callback=callback,
-        )
-        self.settings = check_settings(settings)
-        check_seed(seed)
-        self.simulator = self.model.objective_function() if own else simulator
+        """Set up everything that does not depend on where the run stands."""
+        self.model, self.options, self.settings, self._runtime = model, options, settings, runtime
+        own = simulator is None and model.has_objective
+        self.simulator = model.objective_function() if own else simulator
         if self.simulator is not None:
             check_simulator(self.simulator)
-        if takes_model(simulator_takes, model, simulator):
-            self.simulator = OnPyomoModel(simulator, model)
-        self.feasible_set = compile_model(self.model)
+            check = getattr(self.simulator, "check_variables", None)
+            if check is not None:
+                check(model.variables)
+        if takes_model(runtime.simulator_takes, source, simulator):
+            self.simulator = OnPyomoModel(simulator, source)
+        self.feasible_set = compile_model(model)
         for note in self.feasible_set.notes:
             logger.debug("%s", note)
-        self.seed = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
-        self._rng = np.random.default_rng(self.seed)
-        self._repairer = Repairer(self.feasible_set, self.settings)
-        self._wide = start_distribution(self.model, self.feasible_set, sigma)
-        self._starts = Starts(self._repairer, self._wide, self.settings.start_candidates, self._rng)
-        first = self._starts.first(start_point(self.model, self.feasible_set, start))
-
-        self.evaluations: list[Evaluation] = []
+        self._repairer = Repairer(self.feasible_set, settings)
+        self._archive = Archive(
+            self.feasible_set, options.sign, settings.reuse_designs, _earlier(model, runtime)
+        )
         self.history: list[Generation] = []
         self.stop_reason: StopReason | None = None
-        self.best: Evaluation | None = None
-        self.n_restarts = 0
-        self.ended: list[StopReason] = []
+        self._journal: Journal | None = None
+        self._evaluator: Evaluator | None = None
+        self._interruption = Interruption()
         self._begin = time.monotonic()
-        self._search: Search
         self._candidates: list[Candidate] = []
         self._outcomes: dict[int, Call] = {}
-        self._memory = DesignMemory(self.settings.reuse_designs)
+        self._pending: dict[int, Evaluation] = {}
         self._repair_seconds = 0.0
-        size = population_size or default_population_size(self.feasible_set.n)
-        self._bipop = Bipop(size)
-        self._regime = self._bipop.first()
-        self._open_restart(first)
+
+    def _make_course(self, wide: Distribution) -> None:
+        self._course = Course(
+            self._repairer,
+            wide,
+            self.settings,
+            np.random.default_rng(self.seed),
+            self.options.population_size,
+            self.options.restarts,
+        )
+
+    def _open_journal(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def _open_pool(self) -> None:
+        if self.simulator is not None:
+            policy = self._runtime.policy
+            pool = make_pool(self._runtime.workers, self.simulator, policy.timeout)
+            self._evaluator = Evaluator(pool, policy)
 
     # -- looking --------------------------------------------------------------------------
 
     @property
+    def evaluations(self) -> list[Evaluation]:
+        """Every finished call, in the order of the run."""
+        return self._archive.evaluations
+
+    @property
+    def best(self) -> Evaluation | None:
+        """The best call so far."""
+        return self._archive.best
+
+    @property
     def n_evaluations(self) -> int:
         """Simulator calls so far."""
-        return len(self.evaluations)
+        return self._archive.n_calls
+
+    @property
+    def n_failures(self) -> int:
+        """Calls that did not end well."""
+        return self._archive.n_failures
+
+    @property
+    def n_restarts(self) -> int:
+        """Restarts begun so far."""
+        return self._course.n_restarts
+
+    @property
+    def ended(self) -> list[StopReason]:
+        """Why each finished restart ended."""
+        return self._course.ended
 
     @property
     def max_evaluations(self) -> int | None:
@@ -158,7 +258,7 @@ class Run:
     @property
     def distribution(self) -> Distribution:
         """The current search distribution, over the free variables."""
-        return self._search.distribution
+        return self._course.search.distribution
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
@@ -173,9 +273,8 @@ class Run:
         if the budget does not allow a whole generation, and none once the run has stopped.
         """
         self._sample_if_needed()
-        if self.max_evaluations is not None:
-            left = self.max_evaluations - self.n_evaluations
-            self._candidates = cut_to_budget(self._candidates, self._memory, left)
+        plan = make_plan(self._candidates, self._archive, self._calls_left())
+        self._candidates = self._candidates[: plan.end]
         for candidate in self._candidates:
             if candidate.design is not None:
                 check_gate(self.feasible_set, candidate.design.x)
@@ -194,10 +293,9 @@ class Run:
                 f"tell() got {len(objectives)} objectives for {len(self._candidates)} candidates."
             )
         calls = [_told(value) for value in objectives]
-        for candidate, outcome in zip(self._candidates, calls, strict=True):
-            if candidate.design is None or self._reuse(candidate):
-                continue
-            self._record(candidate, outcome, check_gate(self.feasible_set, candidate.design.x))
+        plan = make_plan(self._candidates, self._archive, None)
+        for position in plan.positions:
+            self._record(position, self._keep(position, calls[position]))
         if len(self._candidates) < len(self._population.repairs):
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
@@ -211,29 +309,34 @@ class Run:
         if self.stopped:
             return
         self._sample_if_needed()
-        for candidate in self._candidates:
-            if candidate.design is None or self._reuse(candidate):
-                continue
-            reason = self._budget_reason()
-            if reason is not None:
-                self.stop_reason = reason
-                break
-            violation = check_gate(self.feasible_set, candidate.design.x)
-            outcome = call(self.simulator, candidate.design, first=not self.evaluations)
-            self._record(candidate, outcome, violation)
-            if self.stopped:
-                break
+        plan = make_plan(self._candidates, self._archive, self._calls_left())
+        self._simulate(plan.positions)
+        if plan.cut:
+            self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
+        if not self.history:
+            check_first_generation(self.evaluations)
         self._close_generation()
 
     def run(self) -> Result:
         """Run until a stopping condition holds."""
         try:
-            while not self.stopped:
-                self.step()
+            with self._interruption.listening():
+                while not self.stopped:
+                    self.step()
         except KeyboardInterrupt:
             self.stop_reason = StopReason.INTERRUPTED
+        finally:
+            self.close()
+        if self.stop_reason is StopReason.INTERRUPTED:
             logger.warning("interrupted after %d calls", self.n_evaluations)
         return self.result()
+
+    def close(self) -> None:
+        """Give up workers and journal; :meth:`run` does it by itself."""
+        if self._evaluator is not None:
+            self._evaluator.close()
+        if self._journal is not None:
+            self._journal.close()
 
     # -- one generation -------------------------------------------------------------------
 
@@ -241,37 +344,70 @@ class Run:
         if self._candidates or self.stopped:
             return
         begin_time = time.perf_counter()
-        self._search = adapt_alpha(self._search, self._repairer)
-        self._population = sample_population(
-            self._search, self._repairer, self._rng, self._memory.recent()
-        )
+        self._population = self._course.population(self._archive.recent())
         self._repair_seconds = time.perf_counter() - begin_time
-        self._candidates = make_candidates(self.feasible_set, self._population, self._memory)
+        self._candidates = make_candidates(self.feasible_set, self._population, self._archive)
         self._outcomes = {}
 
-    def _reuse(self, candidate: Candidate) -> bool:
-        """Take the outcome of the same design simulated before, if there is one."""
-        outcome = self._memory.find(candidate.design)
-        if outcome is None:
-            return False
-        self._outcomes[self._position(candidate)] = replace(outcome, seconds=0.0)
-        return True
+    def _simulate(self, positions: Sequence[int]) -> None:
+        """Simulate the new designs; they count in the order of the candidates, not of finishing."""
+        assert self._evaluator is not None
+        finished = {p: e for p in positions if (e := self._known_before(p)) is not None}
+        todo = [(p, self._gated(p)) for p in positions if p not in finished]
+        calls = self._evaluator.simulate(todo)
+        try:
+            for position in positions:
+                while position not in finished:
+                    answer = next(calls, None)
+                    if answer is None:
+                        return  # cancelled: the generation stays open
+                    finished[answer[0]] = self._keep(*answer)
+                    self._stop_early()
+                self._record(position, finished.pop(position))
+                if self.stop_reason in (StopReason.TARGET, StopReason.MAX_FAILURES):
+                    return
+        finally:
+            calls.close()  # type: ignore[attr-defined]
 
-    def _position(self, candidate: Candidate) -> int:
-        return next(i for i, c in enumerate(self._candidates) if c is candidate)
+    def _stop_early(self) -> None:
+        """Begin no further call once the time is up or the user wants to stop."""
+        if self._interruption.asked:
+            self.stop_reason = StopReason.INTERRUPTED
+        elif self._out_of_time():
+            self.stop_reason = StopReason.MAX_TIME
+        else:
+            return
+        assert self._evaluator is not None
+        self._evaluator.cancel_waiting()
 
-    def _record(self, candidate: Candidate, outcome: Call, violation: float) -> None:
-        """Keep one finished call; stop at once if it reaches the target."""
+    def _gated(self, position: int) -> Design:
+        """Return a design that is about to be simulated, every row checked once more."""
+        design = self._candidates[position].design
+        assert design is not None
+        check_gate(self.feasible_set, design.x)
+        return design
+
+    def _known_before(self, position: int) -> Evaluation | None:
+        """Return the call if the journal has it, or an earlier run simulated the same design."""
+        design = self._gated(position)
+        stored = self._pending.get(position)
+        if stored is not None and np.array_equal(stored.x, design.x):
+            return stored
+        earlier = self._archive.find_earlier(design)
+        return None if earlier is None else self._keep(position, earlier)
+
+    def _keep(self, position: int, outcome: Call) -> Evaluation:
+        """Make the record of a finished call, durable before it is used."""
+        candidate = self._candidates[position]
         assert candidate.design is not None
-        self._outcomes[self._position(candidate)] = outcome
         evaluation = Evaluation(
-            index=len(self.evaluations),
+            index=0,
             generation=len(self.history),
             restart=self.n_restarts,
             x=candidate.design.x,
             objective=outcome.objective,
             status=outcome.status.value,
-            max_violation=violation,
+            max_violation=check_gate(self.feasible_set, candidate.design.x),
             sampled=candidate.sampled,
             repair_kind=candidate.repair.kind.value,
             repair_solver=candidate.repair.solver,
@@ -280,40 +416,60 @@ class Run:
             kkt_residual=candidate.repair.kkt_residual,
             seconds=outcome.seconds,
             message=outcome.message,
+            attempts=outcome.attempts,
         )
-        self.evaluations.append(evaluation)
-        self._memory.add(candidate, outcome)
-        self._restart_evaluations += 1
-        if outcome.status is not CallStatus.OK:
-            logger.info("call %d: %s", evaluation.index, outcome.message.strip())
-            return
-        sign = self.options.sign
-        if self.best is None or sign * outcome.objective < sign * self.best.objective:
-            self.best = evaluation
-        if self.options.reached(outcome.objective):
+        if self._journal is not None:
+            self._journal.add_call(position, evaluation)
+        return evaluation
+
+    def _record(self, position: int, evaluation: Evaluation) -> None:
+        """Take one finished call into the archive; stop if it reaches the target."""
+        evaluation = replace(evaluation, index=len(self.evaluations))
+        self._outcomes[position] = Call(
+            CallStatus(evaluation.status),
+            evaluation.objective,
+            evaluation.message,
+            evaluation.seconds,
+        )
+        self._archive.add(evaluation)
+        if not self._outcomes[position].good:
+            logger.info("call %d: %s", evaluation.index, evaluation.message.strip())
+            most = self._runtime.policy.max_failures
+            if self._runtime.policy.on_failure == "raise":
+                raise failure("A call", evaluation, self.evaluations)
+            if most is not None and self.n_failures > most:
+                self.stop_reason = StopReason.MAX_FAILURES
+        elif self.options.reached(evaluation.objective):
             self.stop_reason = StopReason.TARGET
 
     def _close_generation(self) -> None:
-        """Rank and update; then stopping tests, restarts, callback."""
+        """Rank and update; then stopping tests, restarts, journal, callback."""
         begin_time = time.perf_counter()
-        objectives = np.full(len(self._population.repairs), np.nan)
-        for position, outcome in self._outcomes.items():
-            objectives[position] = self.options.sign * outcome.objective
-        before = self._search
+        objectives = self._objectives()
+        before = self._course.search
+        tests = None
         if not self.stopped:
-            self._search = advance(before, self._population, objectives, self.settings)
-            self._tests.add(objectives, first_of_each(self._population.repairs))
-        self._keep_history(before, self._population, objectives, begin_time)
-        self._candidates = []
-        if not self.stopped:
-            self.stop_reason = self._budget_reason()
-        if not self.stopped:
-            self._restart_if_needed()
+            tests = self._course.learn(self._population, objectives)
+        self._keep_history(before, objectives, begin_time)
+        self._candidates, self._pending = [], {}
+        if tests is not None:
+            self.stop_reason = self._course.restart_if_needed(self.n_evaluations)
+            if self._journal is not None:
+                record = {**asdict(self.history[-1]), "tests": tests}
+                self._journal.add_generation(len(self.history) - 1, record, self._snapshot())
+            self.stop_reason = self.stop_reason or self._budget_reason()
         self._call_back()
 
-    def _keep_history(
-        self, search: Search, population: Population, objectives: Floats, begin_time: float
-    ) -> None:
+    def _objectives(self) -> Floats:
+        """Objectives (lambda,) to be minimised; NaN where there is none."""
+        objectives = np.full(len(self._population.repairs), np.nan)
+        for position, candidate in enumerate(self._candidates):
+            outcome = self._outcomes.get(position) or self._archive.find(candidate.design)
+            if outcome is not None:
+                objectives[position] = self.options.sign * outcome.objective
+        return objectives
+
+    def _keep_history(self, search: Any, objectives: Floats, begin_time: float) -> None:
         eigenvalues = search.state.eigenvalues
         finite = objectives[np.isfinite(objectives)]
         now = time.perf_counter()
@@ -329,7 +485,7 @@ class Run:
             d_m=search.d_m,
             condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
             n_active=search.n_active,
-            repairs=dict(Counter(r.kind.value for r in population.repairs)),
+            repairs=dict(Counter(r.kind.value for r in self._population.repairs)),
             repair_seconds=self._repair_seconds,
             simulator_seconds=sum(o.seconds for o in self._outcomes.values()),
             strategy_seconds=now - begin_time,
@@ -338,54 +494,61 @@ class Run:
         logger.debug("%s", record)
 
     def _call_back(self) -> None:
-        if self.options.callback is None:
-            return
         try:
-            self.options.callback(self)
+            for callback in (self._runtime.progress, self.options.callback):
+                if callback is not None:
+                    callback(self)
         except StopIteration:
             self.stop_reason = self.stop_reason or StopReason.CALLBACK
 
+    # -- budget and journal ---------------------------------------------------------------
+
+    def _calls_left(self) -> int | None:
+        most = self.options.max_evaluations
+        return None if most is None else max(most - self.n_evaluations, 0)
+
+    def _out_of_time(self) -> bool:
+        most = self.options.max_time
+        return most is not None and time.monotonic() - self._begin >= most
+
     def _budget_reason(self) -> StopReason | None:
-        limit, most = self.options.max_evaluations, self.options.max_time
-        if limit is not None and self.n_evaluations >= limit:
+        if self._interruption.asked:
+            return StopReason.INTERRUPTED
+        if self._calls_left() == 0:
             return StopReason.MAX_EVALUATIONS
-        if most is not None and time.monotonic() - self._begin >= most:
-            return StopReason.MAX_TIME
-        return None
+        return StopReason.MAX_TIME if self._out_of_time() else None
 
-    # -- restarts -------------------------------------------------------------------------
+    def _snapshot(self) -> dict[str, Any]:
+        return {
+            "generation": len(self.history),
+            "elapsed": time.monotonic() - self._begin,
+            "stop_reason": None if self.stop_reason is None else self.stop_reason.name,
+            **self._course.snapshot(),
+        }
 
-    def _open_restart(self, point: Floats) -> None:
-        sigma = self._wide.sigma * self._regime.sigma_factor
-        distribution = replace(self._wide, mean=point, sigma=sigma)
-        self._search = begin(distribution, point, self._regime.population_size)
-        self._tests = History()
-        self._candidates = []
-        self._restart_evaluations = 0
+    def _restore(self, journal: Journal) -> None:
+        """Stand where the journal's last finished generation stood."""
+        state, records = journal.state(), journal.generations()
+        tests = [r.pop("tests") for r in records]
+        same = [
+            t for t, r in zip(tests, records, strict=True) if r["restart"] == state["n_restarts"]
+        ]
+        self._course.restore(state, same)
+        self.history = [Generation(**r) for r in records]
+        for stored in journal.calls(end=state["generation"]):
+            self._archive.add(stored.evaluation)
+        self._pending = {c.position: c.evaluation for c in journal.calls(state["generation"])}
+        self._begin = time.monotonic() - state["elapsed"]
+        reason = state["stop_reason"]
+        self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()
 
-    def _restart_if_needed(self) -> None:
-        """End this restart if a test says so; begin the next one, or stop."""
-        reasons = strategy_stop_reasons(
-            self._search.state,
-            self._search.parameters,
-            self._tests,
-            self._wide.sigma * self._regime.sigma_factor,
-            self.settings,
-        )
-        share = self._regime.max_evaluations
-        if share is not None and self._restart_evaluations >= share:
-            reasons.append(StopReason.RESTART_BUDGET)
-        if not reasons:
-            return
-        logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
-        self.ended.append(reasons[0])
-        if self.n_restarts >= self.options.restarts:
-            self.stop_reason = reasons[0]
-            return
-        self.n_restarts += 1
-        self._bipop = self._bipop.spent(self._regime, self._restart_evaluations)
-        self._bipop, self._regime = self._bipop.next(self._rng)
-        self._open_restart(self._starts.next())
+
+def _earlier(model: Model, runtime: Runtime) -> dict[bytes, float]:
+    """Objectives of the designs that earlier runs finished."""
+    found: dict[bytes, float] = {}
+    for path in runtime.reuse:
+        found.update(finished_designs(path, model.element_names()))
+    return found
 
 
 def _told(value: float | None) -> Call:

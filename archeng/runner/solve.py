@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from archeng.runner.options import SimulatorTakes, check_seed, check_settings
 from archeng.runner.run import Run
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
-from archeng.simulator import Design
+from archeng.simulator import Design, OnFailure
 
 
 def solve(
@@ -35,6 +36,14 @@ def solve(
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
     simulator_takes: SimulatorTakes = "design",
+    workers: Any = None,
+    timeout: float | None = None,
+    retries: int | Mapping[str, int] | None = None,
+    max_failures: int | None = None,
+    on_failure: OnFailure = "rank_last",
+    journal: str | Path | None = None,
+    reuse: Sequence[str | Path] = (),
+    verbose: bool = False,
     **import_arguments: Any,
 ) -> Result:
     """Find the best design: minimise a black-box simulator over the explicit constraints.
@@ -75,6 +84,26 @@ def solve(
     simulator_takes : {"design", "model"}
         ``"model"`` (Pyomo only): the simulator gets a copy of the Pyomo model with the values
         of the design loaded, one copy per worker, instead of the :class:`Design`.
+    workers : optional
+        Where calls run, several at a time: a number of processes (-1: one per core),
+        ``"threads:4"``, any executor with ``submit``, a Dask client or the address of its
+        scheduler. By default in this process, one at a time. The result does not depend on it.
+    timeout : float, optional
+        Seconds that one call may take; then its process is killed. Needs worker processes
+        (one is used if ``workers`` is not given).
+    retries : int or mapping, optional
+        How often a failed call is repeated: one number for ``failed``, ``timed_out`` and
+        ``lost``, or one for each. By default a lost call (its worker died) is repeated once.
+    max_failures : int, optional
+        Stop when more calls than this have failed for good.
+    on_failure : {"rank_last", "raise"}
+        Failed candidates rank last, or the first failure raises a :class:`SimulatorError`.
+    journal : path, optional
+        An SQLite file that keeps every call; a run that dies goes on with :func:`resume`.
+    reuse : sequence of paths
+        Journals of earlier runs: designs that they have finished are not simulated again.
+    verbose : bool
+        Show progress on standard error.
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
         an nlp dictionary.
@@ -87,7 +116,7 @@ def solve(
     ------
     ArchengError
         Before any simulator call: a model or an option that makes no sense, or no feasible
-        design. On the first call: a simulator that raises or returns no number.
+        design. After the first generation: a simulator whose calls all failed.
     """
     run = Run(
         model,
@@ -104,9 +133,91 @@ def solve(
         callback=callback,
         settings=settings,
         simulator_takes=simulator_takes,
+        workers=workers,
+        timeout=timeout,
+        retries=retries,
+        max_failures=max_failures,
+        on_failure=on_failure,
+        journal=journal,
+        reuse=reuse,
+        verbose=verbose,
         **import_arguments,
     )
+    return _finish(run)
+
+
+def resume(
+    journal: str | Path,
+    simulator: Callable[[Any], float] | None = None,
+    *,
+    model: Any = None,
+    settings: Settings | None = None,
+    max_evaluations: int | None = None,
+    max_time: float | None = None,
+    target: float | None = None,
+    callback: Callable[[Run], None] | None = None,
+    simulator_takes: SimulatorTakes = "design",
+    workers: Any = None,
+    timeout: float | None = None,
+    retries: int | Mapping[str, int] | None = None,
+    max_failures: int | None = None,
+    on_failure: OnFailure = "rank_last",
+    reuse: Sequence[str | Path] = (),
+    verbose: bool = False,
+) -> Result:
+    """Go on with the run of a journal, exactly: call for call what it would have done.
+
+    Nothing that had finished is simulated again. Model, seed and settings are those of the
+    journal.
+
+    Parameters
+    ----------
+    journal : path
+        The file that ``solve(..., journal=...)`` wrote.
+    simulator : callable, optional
+        The same simulator; not needed if the run optimised the model's own objective.
+    model, settings : optional
+        If given, they must be those of the journal. A model with CasADi MX functions, and
+        ``simulator_takes="model"``, need it.
+    max_evaluations, max_time, target : optional
+        Replace those of the journal, to go on for longer. Time counts from the first beginning.
+    callback, simulator_takes, workers, timeout, retries, max_failures, on_failure, reuse, verbose
+        As in :func:`solve`; they need not be the same as before.
+
+    Returns
+    -------
+    Result
+        Of the whole run, the calls before the interruption included.
+
+    Raises
+    ------
+    JournalError
+        The file is damaged, foreign, or in use; or model or settings differ (it says how).
+    """
+    run = Run.resume(
+        journal,
+        simulator,
+        model=model,
+        settings=settings,
+        max_evaluations=max_evaluations,
+        max_time=max_time,
+        target=target,
+        callback=callback,
+        simulator_takes=simulator_takes,
+        workers=workers,
+        timeout=timeout,
+        retries=retries,
+        max_failures=max_failures,
+        on_failure=on_failure,
+        reuse=reuse,
+        verbose=verbose,
+    )
+    return _finish(run)
+
+
+def _finish(run: Run) -> Result:
     if run.simulator is None:
+        run.close()
         raise SettingsError(
             "There is no simulator, and the model has no objective of its own. Pass a function "
             "that takes a Design and returns a number."

@@ -32,7 +32,7 @@ class Starts:
         self, repairer: Repairer, wide: Distribution, count: int, rng: np.random.Generator
     ) -> None:
         self._repairer, self._wide, self._count, self._rng = repairer, wide, count, rng
-        self._points: list[Floats] = []
+        self.points: list[Floats] = []
 
     def first(self, start: Floats | None) -> Floats:
         """Return the repaired start; without one, or if it cannot be repaired, another point.
@@ -61,14 +61,14 @@ class Starts:
             return repair.x
         logger.warning("the start could not be repaired; beginning at the nearest point found")
         self._prepare()
-        distances = np.sum(self._wide.whiten(np.array(self._points) - start) ** 2, axis=1)
-        return self._points.pop(int(np.argmin(distances)))
+        distances = np.sum(self._wide.whiten(np.array(self.points) - start) ** 2, axis=1)
+        return self.points.pop(int(np.argmin(distances)))
 
     def next(self) -> Floats:
         """Return the next prepared point; new ones are made when they run out."""
-        if not self._points:
+        if not self.points:
             self._prepare()
-        return self._points.pop(0)
+        return self.points.pop(0)
 
     def _prepare(self) -> None:
-        self._points = list(feasible_points(self._repairer, self._count, self._rng))
+        self.points = list(feasible_points(self._repairer, self._count, self._rng))

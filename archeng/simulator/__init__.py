@@ -2,16 +2,23 @@
 
 from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator
 from archeng.simulator.design import Design
+from archeng.simulator.evaluate import Evaluator, make_pool
 from archeng.simulator.gate import check_gate
 from archeng.simulator.on_model import OnPyomoModel
+from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
 
 __all__ = [
     "Call",
     "CallStatus",
     "Design",
+    "Evaluator",
+    "FailurePolicy",
+    "OnFailure",
     "OnPyomoModel",
     "Simulator",
     "call",
     "check_gate",
     "check_simulator",
+    "make_policy",
+    "make_pool",
 ]

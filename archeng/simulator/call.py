@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.errors import SimulatorError
+from archeng.errors import SimulationTimeoutError, SimulatorError
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
@@ -21,18 +21,30 @@ class CallStatus(StrEnum):
     """How one simulator call ended."""
 
     OK = "ok"
-    FAILED = "failed"  # it raised an exception
+    FAILED = "failed"  # it raised an exception, or its program reported an error
     INVALID = "invalid"  # it returned NaN, an infinity or no number
+    TIMED_OUT = "timed_out"  # it took too long and was killed
+    LOST = "lost"  # the process it ran in died
+    REUSED = "reused"  # not called: the objective comes from an earlier run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
-    """Outcome of one call. ``objective`` is NaN unless the status is OK."""
+    """Outcome of one call. ``objective`` is NaN unless the status is OK (or REUSED).
+
+    ``seconds`` is the time of the last of the ``attempts``.
+    """
 
     status: CallStatus
     objective: float
     message: str
     seconds: float
+    attempts: int = 1
+
+    @property
+    def good(self) -> bool:
+        """Whether there is an objective."""
+        return self.status in (CallStatus.OK, CallStatus.REUSED)
 
 
 def check_simulator(simulator: Any) -> None:
@@ -44,41 +56,33 @@ def check_simulator(simulator: Any) -> None:
         )
 
 
-def call(simulator: Simulator, design: Design, *, first: bool = False) -> Call:
-    """Call the simulator.
-
-    Parameters
-    ----------
-    first : bool
-        The very first call of a run: an exception or something that is not a number is then
-        an error of the set-up, not of the design.
-
-    Raises
-    ------
-    SimulatorError
-        On the first call only, with the simulator's own exception as its cause.
-    """
+def call(simulator: Simulator, design: Design) -> Call:
+    """Call the simulator in this process; exceptions become a status, with their traceback."""
     begin = time.perf_counter()
     try:
         value = simulator(design)
-    except Exception as error:
-        seconds = time.perf_counter() - begin
-        if first:
-            raise SimulatorError(
-                f"The simulator raised {type(error).__name__} on its first call, at {design}: "
-                f"{error}. Its traceback is above."
-            ) from error
-        return Call(CallStatus.FAILED, float("nan"), traceback.format_exc(limit=-8), seconds)
-    seconds = time.perf_counter() - begin
+    except SimulationTimeoutError as error:
+        return _bad(CallStatus.TIMED_OUT, str(error), begin)
+    except SystemExit as error:
+        return _bad(CallStatus.FAILED, f"the simulator called sys.exit({error.code!r})", begin)
+    except Exception:
+        return _bad(CallStatus.FAILED, traceback.format_exc(limit=-8), begin)
     number = _number(value)
     if number is None:
-        message = f"the simulator returned {type(value).__name__} {value!r}, not a number"
-        if first:
-            raise SimulatorError(f"On its first call {message}. It must return the objective.")
-        return Call(CallStatus.INVALID, float("nan"), message, seconds)
+        message = f"the simulator returned {type(value).__name__} {_short(value)}, not a number"
+        return _bad(CallStatus.INVALID, message, begin)
     if not np.isfinite(number):
-        return Call(CallStatus.INVALID, float("nan"), f"the simulator returned {number}", seconds)
-    return Call(CallStatus.OK, number, "", seconds)
+        return _bad(CallStatus.INVALID, f"the simulator returned {number}", begin)
+    return Call(CallStatus.OK, number, "", time.perf_counter() - begin)
+
+
+def _bad(status: CallStatus, message: str, begin: float) -> Call:
+    return Call(status, float("nan"), message, time.perf_counter() - begin)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _number(value: Any) -> float | None:

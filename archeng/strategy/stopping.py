@@ -27,6 +27,7 @@ class StopReason(StrEnum):
     MAX_TIME = "the time limit was reached"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted by the user"
+    MAX_FAILURES = "too many simulator calls failed"
     MAX_ITERATIONS = "the restart used its number of iterations"
     RESTART_BUDGET = "the restart used its share of the calls"
     TOL_OBJECTIVE = "the best objective has not changed for many generations"

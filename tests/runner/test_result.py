@@ -162,8 +162,15 @@ def test_a_loaded_result_can_be_saved_again(result: Result, tmp_path: Path) -> N
     assert first.read_bytes() == second.read_bytes()
 
 
+def without_design() -> Result:
+    run = archeng.Run(make(), seed=1, max_evaluations=8)
+    while not run.stopped:
+        run.tell([None] * len(run.ask()))
+    return run.result()
+
+
 def test_a_result_without_design_survives(tmp_path: Path) -> None:
-    empty = archeng.solve(make(), lambda d: np.nan, seed=1, max_evaluations=5)
+    empty = without_design()
     empty.save(tmp_path / "r.json")
     loaded = Result.load(tmp_path / "r.json")
     assert math.isnan(loaded.fun)
@@ -357,7 +364,7 @@ def test_best_so_far_is_monotone_in_the_figure(maximize: bool) -> None:
 @pytest.mark.parametrize("kind", ["convergence", "search"])
 def test_plot_of_a_run_without_any_result(kind: str) -> None:
     pytest.importorskip("matplotlib")
-    result = archeng.solve(make(), lambda d: np.nan, seed=1, max_evaluations=8)
+    result = without_design()
     result.plot(kind).savefig(io.BytesIO(), format="png", dpi=40)
 
 

@@ -87,7 +87,10 @@ def test_generations_that_failed_altogether_are_no_convergence() -> None:
 
 
 def test_no_call_ends_well() -> None:
-    result = archeng.solve(make(), lambda d: np.nan, seed=1, max_evaluations=300)
+    run = archeng.Run(make(), seed=1, max_evaluations=300)
+    while not run.stopped:
+        run.tell([None] * len(run.ask()))
+    result = run.result()
     assert result.status is Status.NONE
     assert not result.success
     assert np.isnan(result.fun)
@@ -98,16 +101,31 @@ def test_no_call_ends_well() -> None:
     assert "no simulation ended well" in str(result)
 
 
-def test_an_exception_on_the_first_call_ends_the_run() -> None:
-    with pytest.raises(SimulatorError, match="ZeroDivisionError") as caught:
+def test_a_first_generation_of_exceptions_ends_the_run_with_the_traceback() -> None:
+    with pytest.raises(SimulatorError, match=r"(?s)first generation.*ZeroDivisionError") as caught:
         archeng.solve(make(), lambda d: 1 / 0, seed=1)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert len(caught.value.evaluations) >= 4
+    assert {e.status for e in caught.value.evaluations} == {"failed"}
 
 
-@pytest.mark.parametrize("value", ["1.0", None, True, [1.0, 2.0], {}])
-def test_no_number_on_the_first_call_ends_the_run(value: Any) -> None:
-    with pytest.raises(SimulatorError, match=type(value).__name__):
+@pytest.mark.parametrize("value", ["1.0", None, True, [1.0, 2.0], {}, np.nan])
+def test_a_first_generation_without_a_number_ends_the_run(value: Any) -> None:
+    with pytest.raises(SimulatorError, match="returned"):
         archeng.solve(make(), lambda d: value, seed=1)
+
+
+@pytest.mark.parametrize("calls_that_fail", [1, 3])
+def test_an_exception_on_the_first_calls_does_not_end_the_run(calls_that_fail: int) -> None:
+    calls = 0
+
+    def hesitant(design: Design) -> float:
+        nonlocal calls
+        calls += 1
+        return 1 / 0 if calls <= calls_that_fail else objective(design)
+
+    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50)
+    statuses = [e.status for e in result.evaluations]
+    assert statuses == ["failed"] * calls_that_fail + ["ok"] * (50 - calls_that_fail)
 
 
 def test_nan_on_the_first_call_does_not_end_the_run() -> None:

@@ -1,0 +1,336 @@
+"""The SQLite file. One table of calls, one of generations, one row with the present state.
+
+Write-ahead logging: others may read while a run writes. Every call is committed, and on disk,
+before the run uses it; a generation and the state after it are one transaction. Plain numbers
+and JSON only: reading a journal cannot run code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from archeng.errors import JournalError
+from archeng.journal.arrays import packed, unpacked
+from archeng.journal.lock import Lock
+from archeng.records import Evaluation, Floats
+
+_APPLICATION_ID = 0x41524348  # "ARCH"
+_FORMAT_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE calls (
+    generation INTEGER NOT NULL, position INTEGER NOT NULL, restart INTEGER NOT NULL,
+    x BLOB NOT NULL, sampled BLOB NOT NULL, objective REAL, status TEXT NOT NULL,
+    message TEXT NOT NULL, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
+    max_violation REAL NOT NULL, repair_kind TEXT NOT NULL, repair_solver TEXT NOT NULL,
+    repair_iterations INTEGER NOT NULL, repair_distance_squared REAL, kkt_residual REAL,
+    PRIMARY KEY (generation, position)
+) WITHOUT ROWID;
+CREATE TABLE generations (generation INTEGER PRIMARY KEY, record TEXT NOT NULL);
+CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL);
+"""
+_COLUMNS = (
+    "generation, position, restart, x, sampled, objective, status, message, seconds, attempts, "
+    "max_violation, repair_kind, repair_solver, repair_iterations, repair_distance_squared, "
+    "kkt_residual"
+)
+
+
+@dataclass(frozen=True)
+class StoredCall:
+    """A finished call: where it belongs, and its record."""
+
+    position: int
+    evaluation: Evaluation
+
+
+class Journal:
+    """A run on disk.
+
+    Use :meth:`create` for a new run, :meth:`resume` to go on with one (both take the lock), and
+    :meth:`read` to look, also while another process writes.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = lock
+
+    @classmethod
+    def create(cls, path: str | Path, header: Mapping[str, Any], state: Any) -> Journal:
+        """Begin a new file; an existing one is never overwritten."""
+        file = Path(path)
+        if not file.parent.is_dir():
+            raise JournalError(f"{file}: there is no directory {file.parent}.")
+        if file.exists() and file.stat().st_size > 0:
+            raise JournalError(
+                f"{file}: exists already. Go on with that run by archeng.resume({str(file)!r}, "
+                "simulator), or choose another file."
+            )
+        lock = Lock(file)
+        with _guard(file), _release_on_error(lock):
+            connection = _connect(f"file:{_quoted(file)}?mode=rwc")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN")
+            for statement in _SCHEMA.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.executemany(
+                "INSERT INTO header VALUES (?, ?)", [(k, packed(v)) for k, v in header.items()]
+            )
+            connection.execute("INSERT INTO state VALUES (1, ?)", (packed(state),))
+            connection.execute("COMMIT")
+        return cls(file, connection, lock)
+
+    @classmethod
+    def resume(cls, path: str | Path) -> Journal:
+        """Open an existing file to go on with its run."""
+        file = _existing(path)
+        _check(file)
+        lock = Lock(file)
+        with _guard(file), _release_on_error(lock):
+            connection = _connect(f"file:{_quoted(file)}?mode=rw")
+            connection.execute("PRAGMA synchronous = FULL")
+            problems = connection.execute("PRAGMA quick_check").fetchone()[0]
+            if problems != "ok":
+                raise JournalError(f"{file}: the file is damaged ({problems}).")
+        return cls(file, connection, lock)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Journal:
+        """Open an existing file to look at it."""
+        file = _existing(path)
+        _check(file)
+        with _guard(file):
+            return cls(file, _connect(f"file:{_quoted(file)}?mode=ro"), None)
+
+    @property
+    def running(self) -> bool:
+        """Whether some process holds the lock of this journal."""
+        if self._lock is not None:
+            return True
+        try:
+            Lock(self.path).release()
+        except JournalError:
+            return True
+        return False
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def add_call(self, position: int, e: Evaluation) -> None:
+        """Store a finished call; it is on disk when this returns."""
+        with _guard(self.path):
+            self._connection.execute(
+                f"INSERT OR REPLACE INTO calls ({_COLUMNS}) VALUES ({','.join('?' * 16)})",
+                (
+                    e.generation,
+                    position,
+                    e.restart,
+                    e.x.tobytes(),
+                    e.sampled.tobytes(),
+                    _null(e.objective),
+                    e.status,
+                    e.message,
+                    e.seconds,
+                    e.attempts,
+                    e.max_violation,
+                    e.repair_kind,
+                    e.repair_solver,
+                    e.repair_iterations,
+                    _null(e.repair_distance_squared),
+                    _null(e.kkt_residual),
+                ),
+            )
+
+    def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
+        """Store a finished generation and the state of the run after it, as one step."""
+        with _guard(self.path):
+            self._connection.execute("BEGIN")
+            try:
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO generations VALUES (?, ?)", (generation, packed(record))
+                )
+                self._connection.execute(
+                    "UPDATE state SET value = ? WHERE id = 1", (packed(state),)
+                )
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file and release the lock."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """Return what was stored when the run began."""
+        return {k: self._json(v) for k, v in self._rows("SELECT key, value FROM header")}
+
+    def state(self) -> Any:
+        """Return the state after the last finished generation."""
+        return self._json(self._rows("SELECT value FROM state")[0][0])
+
+    def generations(self) -> list[dict[str, Any]]:
+        """Return the records of the finished generations in order."""
+        rows = self._rows("SELECT record FROM generations ORDER BY generation")
+        return [self._json(row[0]) for row in rows]
+
+    def calls(self, first: int = 0, end: int | None = None) -> Iterator[StoredCall]:
+        """Yield the calls of generations ``first`` to ``end`` (exclusive) in the run's order."""
+        last = 2**62 if end is None else end
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM calls WHERE generation >= ? AND generation < ? "
+            "ORDER BY generation, position",
+            (first, last),
+        )
+        for index, row in enumerate(rows):
+            yield StoredCall(row[1], _evaluation(index, row))
+
+    def count(self) -> dict[str, int]:
+        """Return the number of calls by status."""
+        return dict(self._rows("SELECT status, COUNT(*) FROM calls GROUP BY status"))
+
+    def _rows(self, query: str, arguments: Sequence[Any] = ()) -> list[Any]:
+        with _guard(self.path):
+            return self._connection.execute(query, arguments).fetchall()
+
+    def _json(self, text: str) -> Any:
+        try:
+            return unpacked(text)
+        except (ValueError, TypeError) as error:
+            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
+
+
+def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, float]:
+    """Objectives of all well-ended calls in a journal, by the bytes of their design.
+
+    Raises
+    ------
+    JournalError
+        If the journal has other variables.
+    """
+    journal = Journal.read(path)
+    try:
+        stored = journal.header()["element_names"]
+        if stored != list(names):
+            raise JournalError(
+                f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
+            )
+        rows = journal._rows(
+            "SELECT x, objective FROM calls WHERE status IN ('ok', 'reused') "
+            "ORDER BY generation, position"
+        )
+    finally:
+        journal.close()
+    return {bytes(x): float(objective) for x, objective in rows}
+
+
+def _evaluation(index: int, row: Sequence[Any]) -> Evaluation:
+    return Evaluation(
+        index=index,
+        generation=row[0],
+        restart=row[2],
+        x=_floats(row[3]),
+        sampled=_floats(row[4]),
+        objective=_number(row[5]),
+        status=row[6],
+        message=row[7],
+        seconds=row[8],
+        attempts=row[9],
+        max_violation=row[10],
+        repair_kind=row[11],
+        repair_solver=row[12],
+        repair_iterations=row[13],
+        repair_distance_squared=_number(row[14]),
+        kkt_residual=_number(row[15]),
+    )
+
+
+def _floats(blob: bytes) -> Floats:
+    return np.frombuffer(blob, dtype=float)
+
+
+def _null(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=10.0, check_same_thread=False
+    )
+
+
+def _quoted(file: Path) -> str:
+    text = str(file.resolve())
+    return text.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _existing(path: str | Path) -> Path:
+    file = Path(path)
+    if not file.is_file():
+        raise JournalError(f"{file}: there is no such journal.")
+    return file
+
+
+def _check(file: Path) -> None:
+    """Raise unless the file is a journal of this version. Never writes to it."""
+    with file.open("rb") as stream:
+        beginning = stream.read(16)
+    if beginning != b"SQLite format 3\0":
+        raise JournalError(f"{file}: is not an archeng journal.")
+    with _guard(file), contextlib.closing(_connect(f"file:{_quoted(file)}?mode=ro")) as connection:
+        kind = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if kind != _APPLICATION_ID:
+            raise JournalError(f"{file}: is an SQLite file of another program.")
+        if version != _FORMAT_VERSION:
+            raise JournalError(
+                f"{file}: journal version {version}, this archeng reads {_FORMAT_VERSION}."
+            )
+        connection.execute("SELECT COUNT(*) FROM state").fetchone()
+
+
+@contextlib.contextmanager
+def _release_on_error(lock: Lock) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        lock.release()
+        raise
+
+
+@contextlib.contextmanager
+def _guard(file: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, with what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise JournalError(
+            f"{file}: the journal cannot be written or read ({error}). If the disk is full, free "
+            "some space; what was finished before is safe, and archeng.resume() goes on from it."
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise JournalError(f"{file}: the file is damaged or not a journal ({error}).") from error

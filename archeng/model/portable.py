@@ -1,0 +1,241 @@
+"""A model as plain data (JSON), and back: what a journal needs to go on without the script.
+
+The rows are stored as the list of elementary operations of one CasADi function, by the names of
+the operations. Nothing in it can run code: reading it only builds formulas.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import ModelError
+from archeng.model.model import Constraint, Model
+from archeng.model.relation import Row
+from archeng.model.variable import Variable
+
+_NAMES = {
+    getattr(ca, name): name[3:].lower()
+    for name in sorted(dir(ca))
+    if name.startswith("OP_") and isinstance(getattr(ca, name), int)
+}
+_CODES = {name: code for code, name in _NAMES.items()}
+_VARIABLE, _NUMBER = "variable", "number"
+
+
+def to_data(model: Model) -> dict[str, Any] | None:
+    """Return a model as JSON data; None if it has parts that only CasADi's MX can do."""
+    rows = [row for c in model.constraints for row in c.rows]
+    outputs = [row.expression for row in rows]
+    if model.has_objective:
+        outputs.append(model.objective)
+    function = ca.Function("model", [model.symbols], [_column(outputs)])
+    try:
+        scalar = function.expand()
+        operations, results = _operations(scalar)
+    except RuntimeError:
+        return None
+    lines = iter(results)
+    return {
+        "name": model.name,
+        "variables": [_plain(asdict(v)) for v in model.variables],
+        "operations": operations,
+        "constraints": [
+            {
+                "name": c.name,
+                "tolerance": c.tolerance,
+                "source": c.source,
+                "rows": [[next(lines), _limit(r.lower), _limit(r.upper)] for r in c.rows],
+            }
+            for c in model.constraints
+        ],
+        "objective": next(lines) if model.has_objective else None,
+        "sense": model.objective_sense,
+    }
+
+
+def from_data(data: Mapping[str, Any]) -> Model:
+    """Build the model again.
+
+    Raises
+    ------
+    ModelError
+        If the data are not those of a model.
+    """
+    try:
+        return _from_data(data)
+    except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"The stored model is damaged: {error}") from error
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Say in words how two stored models differ; empty if they are the same."""
+    found = []
+    if old["name"] != new["name"]:
+        found.append(f"name: {old['name']!r} became {new['name']!r}")
+    found += _compare("variable", _by_name(old["variables"]), _by_name(new["variables"]))
+    found += _compare("constraint", _rows_by_name(old), _rows_by_name(new))
+    if _rows_by_name(old, objective=True) != _rows_by_name(new, objective=True):
+        found.append("the objective")
+    if not found and json.dumps(old["variables"]) != json.dumps(new["variables"]):
+        found.append("the order of the variables")
+    return found
+
+
+# -- writing --------------------------------------------------------------------------------
+
+
+def _column(expressions: Sequence[Any]) -> Any:
+    return ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+
+
+def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
+    """Operations in order, each as [name, operands...]; and which of them are the outputs.
+
+    Operands are numbers of earlier operations, so the list does not depend on work vectors.
+    """
+    register: dict[int, int] = {}
+    operations: list[list[Any]] = []
+    results: dict[int, int] = {}
+    for k in range(function.n_instructions()):
+        code = function.instruction_id(k)
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        if code == ca.OP_OUTPUT:
+            results[targets[1]] = register[sources[0]]
+            continue
+        if code == ca.OP_INPUT:
+            entry: list[Any] = [_VARIABLE, sources[1]]
+        elif code == ca.OP_CONST:
+            entry = [_NUMBER, function.instruction_constant(k)]
+        else:
+            entry = [_NAMES[code], *(register[s] for s in sources)]
+        register[targets[0]] = len(operations)
+        operations.append(entry)
+    for position in range(function.numel_out(0)):
+        if position not in results:  # a structural zero
+            results[position] = len(operations)
+            operations.append([_NUMBER, 0.0])
+    return operations, [results[i] for i in range(len(results))]
+
+
+def _limit(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    """Turn arrays into lists; infinities and unset values into None."""
+    plain = {
+        key: [_limit(v) for v in value] if isinstance(value, np.ndarray) else value
+        for key, value in record.items()
+    }
+    return {**plain, "shape": list(record["shape"])}
+
+
+# -- reading --------------------------------------------------------------------------------
+
+
+def _from_data(data: Mapping[str, Any]) -> Model:
+    model = Model(str(data["name"]))
+    symbols = [_add_variable(model, record) for record in data["variables"]]
+    flat = ca.vertcat(*(ca.vec(s) for s in symbols)) if symbols else ca.SX(0, 1)
+    values: list[Any] = []
+    for name, *operands in data["operations"]:
+        if name == _VARIABLE:
+            values.append(flat[int(operands[0])])
+        elif name == _NUMBER:
+            values.append(ca.SX(float(operands[0])))
+        elif len(operands) == 1:
+            values.append(ca.SX.unary(_CODES[name], values[operands[0]]))
+        else:
+            values.append(ca.SX.binary(_CODES[name], values[operands[0]], values[operands[1]]))
+    model.add_constraints(
+        [
+            Constraint(
+                name=str(c["name"]),
+                rows=tuple(
+                    Row(
+                        values[line],
+                        -np.inf if low is None else float(low),
+                        np.inf if high is None else float(high),
+                    )
+                    for line, low, high in c["rows"]
+                ),
+                tolerance=float(c["tolerance"]),
+                source=str(c["source"]),
+            )
+            for c in data["constraints"]
+        ]
+    )
+    if data["objective"] is not None:
+        model.set_objective(values[data["objective"]], data["sense"])
+    return model
+
+
+def _add_variable(model: Model, record: Mapping[str, Any]) -> Any:
+    shape = tuple(int(d) for d in record["shape"])
+    rows, columns = {0: (1, 1), 1: (*shape, 1)}.get(len(shape), shape)
+    symbol = ca.SX.sym(str(record["name"]), rows, columns)
+    model.add_symbol(
+        symbol,
+        Variable(
+            name=str(record["name"]),
+            shape=shape,
+            lower=_numbers(record["lower"], -np.inf),
+            upper=_numbers(record["upper"], np.inf),
+            start=_numbers(record["start"], np.nan),
+            scale=_numbers(record["scale"], np.nan),
+            unit=str(record["unit"]),
+        ),
+    )
+    return symbol
+
+
+def _numbers(values: Sequence[float | None], missing: float) -> Any:
+    array = np.array([missing if v is None else v for v in values], dtype=float)
+    array.flags.writeable = False
+    return array
+
+
+# -- comparing ------------------------------------------------------------------------------
+
+
+def _by_name(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {r["name"]: {k: v for k, v in r.items() if k != "name"} for r in records}
+
+
+def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str, dict[str, Any]]:
+    """Limits and a fingerprint of the formula of each constraint (or of the objective)."""
+    prints: list[str] = []
+    for name, *operands in data["operations"]:
+        parts = operands if name in (_VARIABLE, _NUMBER) else [prints[i] for i in operands]
+        prints.append(hashlib.sha256(repr((name, parts)).encode()).hexdigest())
+    if objective:
+        line = data["objective"]
+        return {"": {"formula": None if line is None else prints[line], "sense": data["sense"]}}
+    return {
+        c["name"]: {
+            "tolerance": c["tolerance"],
+            "limits": [row[1:] for row in c["rows"]],
+            "formula": [prints[row[0]] for row in c["rows"]],
+        }
+        for c in data["constraints"]
+    }
+
+
+def _compare(
+    what: str, old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    found = [f"{what} {name!r} is gone" for name in old if name not in new]
+    found += [f"{what} {name!r} is new" for name in new if name not in old]
+    for name in old:
+        for key, value in old[name].items():
+            if name in new and new[name].get(key) != value:
+                change = "" if key == "formula" else f": {value} became {new[name].get(key)}"
+                found.append(f"{what} {name!r}, {key}{change}")
+    return found

@@ -1,0 +1,85 @@
+"""`Archive`: every finished call of a run, the best of them, and which designs are known."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.records import Evaluation
+from archeng.simulator import Call, CallStatus, Design
+
+_REMEMBERED = 500  # designs among which repeated ones are looked for
+
+
+class Archive:
+    """Records in the order of the run.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+    sign : float
+        -1 to maximise.
+    reuse_designs : bool
+        Whether a design that comes up again takes the outcome of its first simulation.
+    earlier : mapping
+        Objectives of designs that earlier runs simulated, by the bytes of the full vector.
+    """
+
+    def __init__(
+        self,
+        feasible_set: FeasibleSet,
+        sign: float,
+        reuse_designs: bool,
+        earlier: Mapping[bytes, float],
+    ) -> None:
+        self.evaluations: list[Evaluation] = []
+        self.best: Evaluation | None = None
+        self.n_calls = 0
+        self.n_failures = 0
+        self._feasible_set = feasible_set
+        self._sign = sign
+        self._reuse = reuse_designs
+        self._earlier = earlier
+        self._index: dict[bytes, int] = {}
+        self._recent: deque[Floats] = deque(maxlen=_REMEMBERED)
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Take a finished call."""
+        if self._reuse:
+            self._index[evaluation.x.tobytes()] = len(self.evaluations)
+            self._recent.append(self._feasible_set.reduce(evaluation.x))
+        self.evaluations.append(evaluation)
+        self.n_calls += evaluation.status != CallStatus.REUSED
+        if evaluation.status not in (CallStatus.OK, CallStatus.REUSED):
+            self.n_failures += 1
+            return
+        sign = self._sign
+        if self.best is None or sign * evaluation.objective < sign * self.best.objective:
+            self.best = evaluation
+
+    def find(self, design: Design | None) -> Call | None:
+        """Return the outcome of the same design in this run, if it is known."""
+        index = None if design is None else self._index.get(design.x.tobytes())
+        if index is None:
+            return None
+        e = self.evaluations[index]
+        return Call(CallStatus(e.status), e.objective, e.message, 0.0, e.attempts)
+
+    def find_earlier(self, design: Design) -> Call | None:
+        """Return the outcome of the same design in an earlier run, if it is known."""
+        objective = self._earlier.get(design.x.tobytes())
+        if objective is None:
+            return None
+        return Call(CallStatus.REUSED, objective, "", 0.0)
+
+    def key(self, design: Design, position: int) -> bytes:
+        """Return what tells new designs apart: their vector, or their position."""
+        return design.x.tobytes() if self._reuse else position.to_bytes(8, "big")
+
+    def recent(self) -> Floats | None:
+        """Return the free vectors (k, n) of the last designs, None if there are none."""
+        return np.array(self._recent) if self._recent else None

@@ -1,0 +1,173 @@
+"""`Course`: the search through its generations and restarts, and its state as plain data."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.repair import Repairer
+from archeng.runner.candidates import first_of_each
+from archeng.runner.search import (
+    Population,
+    Search,
+    adapt_alpha,
+    advance,
+    begin,
+    sample_population,
+)
+from archeng.runner.starts import Starts
+from archeng.settings import Settings
+from archeng.strategy import (
+    Bipop,
+    History,
+    Regime,
+    State,
+    StopReason,
+    default_parameters,
+    default_population_size,
+    stop_reasons,
+)
+
+logger = logging.getLogger("archeng")
+
+
+class Course:
+    """CMA-ES with restarts. It samples, learns an order, and decides when to restart.
+
+    Parameters
+    ----------
+    repairer : Repairer
+    wide : Distribution
+        The initial search distribution, around any mean.
+    settings : Settings
+    rng : numpy.random.Generator
+        The only source of randomness of the run.
+    population_size : int or None
+    max_restarts : int
+    """
+
+    def __init__(
+        self,
+        repairer: Repairer,
+        wide: Distribution,
+        settings: Settings,
+        rng: np.random.Generator,
+        population_size: int | None,
+        max_restarts: int,
+    ) -> None:
+        self.wide = wide
+        self.n_restarts = 0
+        self.ended: list[StopReason] = []
+        self.search: Search
+        self._repairer, self._settings, self._rng = repairer, settings, rng
+        self._max_restarts = max_restarts
+        self._starts = Starts(repairer, wide, settings.start_candidates, rng)
+        self._bipop = Bipop(population_size or default_population_size(wide.n))
+        self._regime = self._bipop.first()
+        self._tests = History()
+        self._calls_before = 0
+
+    def begin(self, start: Floats | None) -> None:
+        """Open the first restart at the user's start, repaired, or at a prepared point."""
+        self._open(self._starts.first(start), 0)
+
+    def population(self, known: Floats | None) -> Population:
+        """Adapt alpha, sample and repair the candidates of the next generation."""
+        self.search = adapt_alpha(self.search, self._repairer)
+        return sample_population(self.search, self._repairer, self._rng, known)
+
+    def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool]:
+        """Rank and update; return what the stopping tests remember of the generation."""
+        self.search = advance(self.search, population, objectives, self._settings)
+        tests = self._tests
+        tests.add(objectives, first_of_each(population.repairs))
+        return tests.best[-1], tests.median[-1], tests.flat[-1]
+
+    def restart_if_needed(self, n_calls: int) -> StopReason | None:
+        """End this restart if a test says so and begin the next; a reason if there is none."""
+        reasons = stop_reasons(
+            self.search.state,
+            self.search.parameters,
+            self._tests,
+            self.wide.sigma * self._regime.sigma_factor,
+            self._settings,
+        )
+        spent = n_calls - self._calls_before
+        share = self._regime.max_evaluations
+        if share is not None and spent >= share:
+            reasons.append(StopReason.RESTART_BUDGET)
+        if not reasons:
+            return None
+        logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
+        self.ended.append(reasons[0])
+        if self.n_restarts >= self._max_restarts:
+            return reasons[0]
+        self.n_restarts += 1
+        self._bipop = self._bipop.spent(self._regime, spent)
+        self._bipop, self._regime = self._bipop.next(self._rng)
+        self._open(self._starts.next(), n_calls)
+        return None
+
+    def _open(self, point: Floats, n_calls: int) -> None:
+        sigma = self.wide.sigma * self._regime.sigma_factor
+        distribution = replace(self.wide, mean=point, sigma=sigma)
+        self.search = begin(distribution, point, self._regime.population_size)
+        self._tests = History()
+        self._calls_before = n_calls
+
+    # -- as plain data ----------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that a later :meth:`restore` needs, but for the tests' memory."""
+        s = self.search
+        state = {f.name: getattr(s.state, f.name) for f in fields(State)}
+        return {
+            "n_restarts": self.n_restarts,
+            "ended": [reason.name for reason in self.ended],
+            "rng": self._rng.bit_generator.state,
+            "bipop": asdict(self._bipop),
+            "regime": asdict(self._regime),
+            "starts": list(self._starts.points),
+            "calls_before": self._calls_before,
+            "search": {
+                "population_size": s.parameters.population_size,
+                "alpha": s.alpha,
+                "d_m": s.d_m,
+                "anchor": s.anchor,
+                "n_active": s.n_active,
+                **{k: v for k, v in state.items() if k != "distribution"},
+                "distribution": asdict(s.distribution),
+            },
+        }
+
+    def restore(self, data: Mapping[str, Any], tests: Sequence[tuple[float, float, bool]]) -> None:
+        """Take up a snapshot; ``tests`` are the values that :meth:`learn` returned since then."""
+        self.n_restarts = int(data["n_restarts"])
+        self.ended = [StopReason[name] for name in data["ended"]]
+        self._rng.bit_generator.state = data["rng"]
+        self._bipop = Bipop(**data["bipop"])
+        self._regime = Regime(**data["regime"])
+        self._starts.points = list(data["starts"])
+        self._calls_before = int(data["calls_before"])
+        stored = dict(data["search"])
+        stored["distribution"] = Distribution(**stored["distribution"])
+        state = State(**{f.name: stored[f.name] for f in fields(State)})
+        parameters = default_parameters(self.wide.n, int(stored["population_size"]))
+        self.search = Search(
+            parameters,
+            state,
+            stored["alpha"],
+            stored["d_m"],
+            stored["anchor"],
+            stored["n_active"],
+        )
+        self._tests = History()
+        for best, median, flat in tests:
+            self._tests.best.append(float(best))
+            self._tests.median.append(float(median))
+            self._tests.flat.append(bool(flat))

@@ -1,0 +1,35 @@
+"""When failed calls end a run with the simulator's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from archeng.errors import SimulatorError
+from archeng.records import Evaluation
+from archeng.simulator import CallStatus
+
+_GOOD = (CallStatus.OK, CallStatus.REUSED)
+_WHAT = {
+    CallStatus.FAILED: "raised an exception or reported an error",
+    CallStatus.INVALID: "returned no finite number",
+    CallStatus.TIMED_OUT: "took too long",
+    CallStatus.LOST: "killed its process",
+}
+
+
+def check_first_generation(evaluations: Sequence[Evaluation]) -> None:
+    """Raise if all calls of the first generation failed: the set-up is wrong, not a design."""
+    if evaluations and all(e.status not in _GOOD for e in evaluations):
+        raise failure(
+            f"All {len(evaluations)} calls of the first generation failed. The first",
+            evaluations[0],
+            evaluations,
+        )
+
+
+def failure(subject: str, call: Evaluation, evaluations: Sequence[Evaluation]) -> SimulatorError:
+    """Return the error for a failed call: where it was, the traceback, every call so far."""
+    what = _WHAT[CallStatus(call.status)]
+    return SimulatorError(
+        f"{subject} of the simulator {what}, at {call.x.tolist()}:\n{call.message}", evaluations
+    )

@@ -1,0 +1,126 @@
+"""What a journal holds of a run: the header, the state, and how a changed set-up is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from archeng._version import __version__
+from archeng.distribution import Distribution
+from archeng.errors import JournalError, ModelError
+from archeng.model import Model, differences, from_data, to_data
+from archeng.runner.options import Options
+from archeng.settings import Settings
+
+_PACKAGES = ("casadi", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that may change a result."""
+    found = {"archeng": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
+    """Return the model as it will come out of the journal, and its data (None if it cannot be).
+
+    A run with a journal uses this form from the beginning, so that it and its continuation
+    compute with the very same formulas.
+    """
+    data = to_data(model)
+    if data is None:
+        return model, None
+    data = json.loads(json.dumps(data))
+    return from_data(data), data
+
+
+def header(
+    model: Model,
+    data: Mapping[str, Any] | None,
+    options: Options,
+    settings: Settings,
+    seed: int,
+    wide: Distribution,
+    own_objective: bool,
+) -> dict[str, Any]:
+    """Return what is stored once, when a run begins."""
+    return {
+        "name": model.name,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "machine": platform.node(),
+        "seed": seed,
+        "options": {k: v for k, v in asdict(options).items() if k != "callback"},
+        "settings": asdict(settings),
+        "element_names": model.element_names(),
+        "own_objective": own_objective,
+        "wide": asdict(wide),
+        "model": data,
+        "fingerprint": fingerprint(model, data),
+    }
+
+
+def fingerprint(model: Model, data: Mapping[str, Any] | None) -> str:
+    """Return a hash of the model: of its data, or of its table if it has none."""
+    text = json.dumps(data, sort_keys=True) if data is not None else str(model)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
+    """Return the model of a journal; if one is given, it must be the same.
+
+    Raises
+    ------
+    JournalError
+        If they differ (it says how), or the journal cannot hold the model and none is given.
+    """
+    data = stored["model"]
+    if data is None:
+        if given is None:
+            raise JournalError(
+                "The model of this journal has parts that cannot be stored (CasADi MX functions): "
+                "pass it again as model=."
+            )
+        if fingerprint(given, to_data(given)) != stored["fingerprint"]:
+            raise JournalError("The model is not the one of the journal.")
+        return given
+    if given is not None:
+        new = to_data(given)
+        found = ["the whole model"] if new is None else differences(data, new)
+        if found:
+            raise JournalError(
+                "The model is not the one of the journal; what differs: " + "; ".join(found)
+            )
+    try:
+        return from_data(data)
+    except ModelError as error:
+        raise JournalError(str(error)) from error
+
+
+def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:
+    """Return the settings of a journal; if some are given, they must be the same."""
+    settings = Settings(**stored["settings"])
+    if given is not None and given != settings:
+        old, new = asdict(settings), asdict(given)
+        found = [f"{k}: {old[k]!r} became {new[k]!r}" for k in old if old[k] != new[k]]
+        raise JournalError(
+            "The settings are not those of the journal; what differs: " + "; ".join(found)
+        )
+    return settings
+
+
+def version_changes(stored: Mapping[str, Any]) -> list[str]:
+    """Say which versions have changed since the run began."""
+    old, new = stored["versions"], versions()
+    return [f"{k} {old.get(k)} -> {new[k]}" for k in new if old.get(k) != new[k]]

@@ -1,0 +1,67 @@
+"""Calls on a Dask cluster. The only module that knows Dask; needs ``archeng[dask]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from archeng.errors import ExecutorError, SettingsError
+from archeng.simulator.call import Simulator, call
+from archeng.simulator.design import Design
+from archeng.simulator.pools import Futures
+
+
+class _Task:
+    """A Dask future with the part of the `concurrent.futures` interface that pools use."""
+
+    def __init__(self, client: Any, future: Any) -> None:
+        self._client, self._future = client, future
+
+    def result(self) -> Any:
+        return self._future.result()
+
+    def add_done_callback(self, function: Callable[[Any], None]) -> None:
+        self._future.add_done_callback(lambda _: function(self))
+
+    def cancel(self) -> bool:
+        """Cancel unless a worker is already at it."""
+        running = {key for keys in self._client.processing().values() for key in keys}
+        if self._future.key in running or self._future.done():
+            return False
+        self._future.cancel()
+        return True
+
+
+def is_dask(workers: Any) -> bool:
+    """Whether ``workers=`` is a Dask client or the address of a scheduler."""
+    if isinstance(workers, str):
+        return "://" in workers
+    return type(workers).__module__.split(".")[0] == "distributed"
+
+
+def dask_pool(simulator: Simulator, workers: Any) -> Futures:
+    """Return a pool on a ``distributed.Client`` (left open) or a scheduler's address."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise SettingsError(
+            f"workers={workers!r} needs Dask: pip install 'archeng[dask]'."
+        ) from error
+    client, close = workers, _nothing
+    if isinstance(workers, str):
+        try:
+            client = distributed.Client(  # type: ignore[no-untyped-call]
+                workers, set_as_default=False, timeout="20s"
+            )
+        except (OSError, ValueError) as error:
+            raise ExecutorError(f"No Dask scheduler answers at {workers}: {error}") from error
+        close = client.close
+
+    def submit(design: Design) -> _Task:
+        return _Task(client, client.submit(call, simulator, design, pure=False))
+
+    return Futures(submit, close)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,101 @@
+"""From ``workers=`` to a pool, and the loop that repeats calls as the policy says."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from archeng.errors import SettingsError
+from archeng.simulator.call import Call, Simulator
+from archeng.simulator.dask_pool import dask_pool, is_dask
+from archeng.simulator.design import Design
+from archeng.simulator.policy import FailurePolicy
+from archeng.simulator.pools import InProcess, Pool, foreign, threads
+from archeng.simulator.processes import Processes
+
+logger = logging.getLogger("archeng")
+
+
+def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool:
+    """Return the pool that ``workers=`` stands for.
+
+    Raises
+    ------
+    SettingsError
+        If it stands for none, or calls there cannot be stopped after ``timeout``.
+    """
+    if workers is None and timeout is not None:
+        workers = 1  # only another process can be stopped
+    if workers is None:
+        return InProcess(simulator)
+    if isinstance(workers, int) and not isinstance(workers, bool):
+        if workers == -1:
+            workers = os.cpu_count() or 1
+        if workers >= 1:
+            return Processes(simulator, workers, timeout)
+    if timeout is not None:
+        raise SettingsError(
+            f"timeout needs worker processes (workers=N); with workers={workers!r} a call cannot "
+            "be stopped from outside. Put the time limit into the simulator, as "
+            "CommandSimulator(timeout=) does."
+        )
+    match = re.fullmatch(r"threads:(\d+)", workers) if isinstance(workers, str) else None
+    if match and int(match[1]) >= 1:
+        return threads(simulator, int(match[1]))
+    if is_dask(workers):
+        return dask_pool(simulator, workers)
+    if callable(getattr(workers, "submit", None)):
+        return foreign(simulator, workers)
+    raise SettingsError(
+        'workers must be a number of processes (-1: one per core), "threads:N", an executor '
+        "with submit(), a Dask client, or the address of a Dask scheduler; got "
+        f"{workers!r}."
+    )
+
+
+class Evaluator:
+    """Simulates the designs of one generation after the other on a pool."""
+
+    def __init__(self, pool: Pool, policy: FailurePolicy) -> None:
+        self._pool, self._policy = pool, policy
+        self._stopping = False
+
+    def simulate(self, designs: Sequence[tuple[int, Design]]) -> Iterator[tuple[int, Call]]:
+        """Yield (key, outcome) for each (key, design), as they finish.
+
+        Closing the iterator early kills or forgets what is still under way.
+        """
+        attempts: dict[int, int] = {}
+        by_key = dict(designs)
+        self._stopping = False
+        for key, design in designs:
+            self._pool.submit(key, design)
+        try:
+            while (finished := self._pool.next()) is not None:
+                key, outcome = finished
+                attempts[key] = attempts.get(key, 0) + 1
+                outcome = replace(outcome, attempts=attempts[key])
+                if self._policy.again(outcome) and not self._stopping:
+                    logger.info("call %s, repeated: %s", outcome.status, _last(outcome.message))
+                    self._pool.submit(key, by_key[key])
+                else:
+                    yield key, outcome
+        finally:
+            self._pool.abandon()
+
+    def cancel_waiting(self) -> None:
+        """Begin no further call of this generation; those under way are still yielded."""
+        self._stopping = True
+        self._pool.cancel_waiting()
+
+    def close(self) -> None:
+        """Give up the workers."""
+        self._pool.close()
+
+
+def _last(message: str) -> str:
+    return (message.strip().splitlines() or [""])[-1]

@@ -1,0 +1,135 @@
+"""Where calls run: in this process, or through anything that hands out futures.
+
+A pool takes designs with :meth:`~Pool.submit` and gives outcomes back, in whatever order they
+finish, with :meth:`~Pool.next`. It knows nothing of generations, retries or journals.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any, Protocol
+
+from archeng.errors import ExecutorError
+from archeng.simulator.call import Call, CallStatus, Simulator, call
+from archeng.simulator.design import Design
+
+
+class Pool(Protocol):
+    """What the evaluation loop needs."""
+
+    def submit(self, key: int, design: Design) -> None:
+        """Take a design; it may have to wait for its turn."""
+
+    def next(self) -> tuple[int, Call] | None:
+        """Return one outcome as soon as there is one; None if there is nothing to wait for."""
+
+    def cancel_waiting(self) -> None:
+        """Forget the designs whose call has not begun."""
+
+    def abandon(self) -> None:
+        """Forget everything; kill what can be killed."""
+
+    def close(self) -> None:
+        """Give up the workers."""
+
+
+class InProcess:
+    """One call after the other, in this process."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._waiting: deque[tuple[int, Design]] = deque()
+
+    def submit(self, key: int, design: Design) -> None:  # noqa: D102
+        self._waiting.append((key, design))
+
+    def next(self) -> tuple[int, Call] | None:  # noqa: D102
+        if not self._waiting:
+            return None
+        key, design = self._waiting.popleft()
+        return key, call(self._simulator, design)
+
+    def cancel_waiting(self) -> None:  # noqa: D102
+        self._waiting.clear()
+
+    def abandon(self) -> None:  # noqa: D102
+        self._waiting.clear()
+
+    def close(self) -> None:  # noqa: D102
+        self._waiting.clear()
+
+
+class Futures:
+    """Any executor with ``submit``: threads, `concurrent.futures`, mpi4py, Dask.
+
+    Parameters
+    ----------
+    submit : callable
+        Takes a design and returns a future with ``result``, ``cancel``, ``add_done_callback``.
+    close : callable
+        Called at the end; does nothing for an executor that belongs to the user.
+    """
+
+    def __init__(self, submit: Callable[[Design], Any], close: Callable[[], None]) -> None:
+        self._submit, self._close = submit, close
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._open: dict[int, Any] = {}
+
+    def submit(self, key: int, design: Design) -> None:  # noqa: D102
+        try:
+            future = self._submit(design)
+        except Exception as error:
+            raise ExecutorError(
+                f"The executor takes no more work ({type(error).__name__}: {error}). Finished "
+                "calls are kept; with a journal, resume with another executor."
+            ) from error
+        self._open[key] = future
+        future.add_done_callback(lambda done: self._finished.put((key, done)))
+
+    def next(self) -> tuple[int, Call] | None:  # noqa: D102
+        while self._open:
+            try:
+                key, future = self._finished.get(timeout=0.2)  # short, to hear Ctrl-C
+            except queue.Empty:
+                continue
+            if self._open.get(key) is not future:
+                continue
+            del self._open[key]
+            try:
+                return key, future.result()
+            except CancelledError:
+                continue
+            except Exception as error:
+                message = f"the executor lost the call ({type(error).__name__}: {error})"
+                return key, Call(CallStatus.LOST, float("nan"), message, 0.0)
+        return None
+
+    def cancel_waiting(self) -> None:  # noqa: D102
+        for key, future in list(self._open.items()):
+            if future.cancel():
+                self._open.pop(key, None)
+
+    def abandon(self) -> None:  # noqa: D102
+        self.cancel_waiting()
+        self._open.clear()
+
+    def close(self) -> None:  # noqa: D102
+        self.abandon()
+        self._close()
+
+
+def threads(simulator: Simulator, count: int) -> Futures:
+    """Return a pool of threads, for simulators that wait for something else."""
+    executor = ThreadPoolExecutor(count, thread_name_prefix="archeng")
+    return Futures(
+        lambda design: executor.submit(call, simulator, design),
+        lambda: executor.shutdown(wait=False, cancel_futures=True),
+    )
+
+
+def foreign(simulator: Simulator, executor: Any) -> Futures:
+    """Return a pool around the user's own executor, which stays open afterwards."""
+    return Futures(lambda design: executor.submit(call, simulator, design), lambda: None)

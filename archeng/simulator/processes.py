@@ -1,0 +1,234 @@
+"""A pool of worker processes that survives whatever a simulator does.
+
+Each worker is a fresh interpreter in a session of its own, not a fork: safe with CasADi and
+threaded numeric libraries, deaf to the terminal's Ctrl-C, and killed with everything that it
+started. The user's script is not imported again, so no ``if __name__ == "__main__"`` is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Listener, wait
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from archeng.errors import ExecutorError, SettingsError
+from archeng.simulator.call import Call, CallStatus, Simulator
+from archeng.simulator.design import Design
+from archeng.simulator.groups import kill_group
+
+_START_SECONDS = 120.0
+_GRACE_SECONDS = 2.0
+
+
+@dataclass
+class _Worker:
+    """A worker process, and the call it is busy with."""
+
+    process: subprocess.Popen[bytes]
+    connection: Connection[Any, Any]
+    key: int | None = None
+    begin: float = 0.0
+
+    def kill(self) -> None:
+        """End the process, its group, and (by the lifeline) the programs it started."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_GRACE_SECONDS)
+        kill_group(self.process.pid)
+        self.process.wait()
+        self.connection.close()
+
+
+class Processes:
+    """A pool of ``count`` worker processes.
+
+    Parameters
+    ----------
+    simulator : callable
+        Sent once to each worker; functions of a script or notebook and lambdas are sent whole.
+    count : int
+    timeout : float or None
+        A call that takes longer is killed with its worker.
+    """
+
+    def __init__(self, simulator: Simulator, count: int, timeout: float | None = None) -> None:
+        self._payload = (list(sys.path), _pickled(simulator))
+        self._timeout = timeout
+        self._count = count
+        self._waiting: deque[tuple[int, Design]] = deque()
+        self._finished: deque[tuple[int, Call]] = deque()
+        self._workers: list[_Worker] = []
+        self._key = secrets.token_bytes(32)
+        self._folder = tempfile.TemporaryDirectory(prefix="archeng-pool-")
+        address = str(Path(self._folder.name) / "socket") if os.name == "posix" else None
+        self._listener = Listener(address, authkey=self._key)
+
+    def submit(self, key: int, design: Design) -> None:  # noqa: D102
+        self._waiting.append((key, design))
+
+    def next(self) -> tuple[int, Call] | None:  # noqa: D102
+        while not self._finished:
+            self._assign()
+            busy = [w for w in self._workers if w.key is not None]
+            if not busy:
+                return None
+            for ready in wait([w.connection for w in busy], self._patience(busy)):
+                self._collect(next(w for w in busy if w.connection is ready))
+            self._kill_overdue()
+        return self._finished.popleft()
+
+    def cancel_waiting(self) -> None:  # noqa: D102
+        self._waiting.clear()
+
+    def abandon(self) -> None:  # noqa: D102
+        self._waiting.clear()
+        self._finished.clear()
+        for worker in [w for w in self._workers if w.key is not None]:
+            self._drop(worker)
+
+    def close(self) -> None:  # noqa: D102
+        self.abandon()
+        for worker in list(self._workers):
+            self._drop(worker)
+        self._listener.close()
+        self._folder.cleanup()
+
+    # -- helpers ----------------------------------------------------------------------------
+
+    def _assign(self) -> None:
+        """Give waiting designs to idle workers; start workers while there are too few."""
+        idle = [w for w in self._workers if w.key is None]
+        wanted = min(len(self._waiting) - len(idle), self._count - len(self._workers))
+        if wanted > 0:
+            idle += self._start(wanted)
+        for worker in idle:
+            if not self._waiting:
+                return
+            key, design = self._waiting.popleft()
+            worker.key, worker.begin = key, time.monotonic()
+            try:
+                worker.connection.send(design)
+            except OSError:
+                self._lose(worker)
+
+    def _patience(self, busy: list[_Worker]) -> float:
+        """Seconds to wait for an answer: short, so that Ctrl-C and time-outs are heard."""
+        if self._timeout is None:
+            return 0.2
+        first = min(w.begin for w in busy) + self._timeout - time.monotonic()
+        return min(0.2, max(first, 0.0))
+
+    def _collect(self, worker: _Worker) -> None:
+        try:
+            outcome = worker.connection.recv()
+        except (EOFError, OSError):
+            self._lose(worker)
+            return
+        assert worker.key is not None
+        self._finished.append((worker.key, outcome))
+        worker.key = None
+
+    def _lose(self, worker: _Worker) -> None:
+        """Note the end of a worker in the middle of a call."""
+        seconds = time.monotonic() - worker.begin
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(_GRACE_SECONDS)
+        code = worker.process.returncode
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        message = f"the worker process died during the call ({how})"
+        self._end(worker, CallStatus.LOST, message, seconds)
+
+    def _kill_overdue(self) -> None:
+        if self._timeout is None:
+            return
+        for worker in [w for w in self._workers if w.key is not None]:
+            seconds = time.monotonic() - worker.begin
+            if seconds >= self._timeout and not worker.connection.poll():
+                message = f"no answer within {self._timeout:g} s; the process was killed"
+                self._end(worker, CallStatus.TIMED_OUT, message, seconds)
+
+    def _end(self, worker: _Worker, status: CallStatus, message: str, seconds: float) -> None:
+        key = worker.key
+        self._drop(worker)
+        assert key is not None
+        self._finished.append((key, Call(status, float("nan"), message, seconds)))
+
+    def _drop(self, worker: _Worker) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+
+    def _start(self, count: int) -> list[_Worker]:
+        """Start workers side by side and send them the simulator."""
+        environment = {
+            **os.environ,
+            "ARCHENG_POOL": str(self._listener.address),
+            "ARCHENG_POOL_KEY": self._key.hex(),
+            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        }
+        processes = {}
+        for _ in range(count):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "archeng.simulator.worker"],
+                stdin=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+            )
+            processes[process.pid] = process
+        try:
+            started = [self._greet(processes) for _ in range(count)]
+        except BaseException:
+            for process in processes.values():
+                kill_group(process.pid)
+            raise
+        self._workers += started
+        return started
+
+    def _greet(self, processes: dict[int, subprocess.Popen[bytes]]) -> _Worker:
+        """Accept the next worker that connects, and wait until it has the simulator."""
+        connection = self._accept(processes)
+        worker = _Worker(processes[connection.recv()], connection)
+        connection.send(self._payload)
+        problem = connection.recv()
+        if problem is not None:
+            worker.kill()
+            raise ExecutorError(
+                "The simulator cannot be unpacked in a worker process. Define it in a module that "
+                f"the workers can import. The worker said:\n{problem}"
+            )
+        return worker
+
+    def _accept(self, processes: dict[int, subprocess.Popen[bytes]]) -> Connection[Any, Any]:
+        """Wait until a new process connects, or report that one could not start."""
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end and all(p.poll() is None for p in processes.values()):
+            if os.name != "posix" or wait([self._listener._listener._socket], 0.1):  # type: ignore[attr-defined]
+                return self._listener.accept()
+        codes = [p.poll() for p in processes.values()]
+        raise ExecutorError(
+            f"A worker process could not be started (exit codes {codes}); its error is on "
+            "standard error."
+        )
+
+
+def _pickled(simulator: Simulator) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(simulator))
+    except Exception as error:
+        raise SettingsError(
+            f"workers: the simulator cannot be sent to a worker process ({type(error).__name__}: "
+            f"{error}). Open files, connections and the like inside the function, or use "
+            'workers="threads:N".'
+        ) from error
