@@ -14,13 +14,14 @@ from archeng.report import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import Candidate, Run, resume, sample_feasible, solve
 from archeng.settings import Settings
-from archeng.simulator import Design
+from archeng.simulator import CommandSimulator, Design, read_json, read_regex
 from archeng.strategy import StopReason
 
 _register_pyomo_solver()
 
 __all__ = [
     "Candidate",
+    "CommandSimulator",
     "Design",
     "Model",
     "ProgressLine",
@@ -35,6 +36,8 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "read_json",
+    "read_regex",
     "resume",
     "sample_feasible",
     "solve",

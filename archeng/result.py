@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.errors import ModelError, ResultFileError
+from archeng.errors import ModelError, ResultFileError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import Evaluation, Floats, Generation, RowAtBest, VariableAtBest
 from archeng.report.plots import plot
@@ -22,6 +22,7 @@ from archeng.strategy import StopReason
 
 _FORMAT = "archeng-result"
 _FORMAT_VERSION = 1
+_ARRAYS = ("x", "sampled")
 
 
 class Status(StrEnum):
@@ -110,6 +111,22 @@ class Result:
     def plot(self, kind: str = "convergence") -> Any:
         """Return a matplotlib figure: ``convergence`` or ``search``. Needs ``archeng[plot]``."""
         return plot(kind, self.name, self.evaluations, self.history, self.maximize)
+
+    def to_pandas(self) -> Any:
+        """Return every call as a `pandas.DataFrame`: one row per call, one column per variable."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise SettingsError(
+                "to_pandas() needs pandas: pip install 'archeng[pandas]'."
+            ) from error
+        names = [name for v in self.variables for name in v.element_names()]
+        table = pandas.DataFrame(
+            [{k: v for k, v in asdict(e).items() if k not in _ARRAYS} for e in self.evaluations],
+            columns=[f.name for f in fields(Evaluation) if f.name not in _ARRAYS],
+        )
+        designs = np.array([e.x for e in self.evaluations]).reshape(len(table), len(names))
+        return table.join(pandas.DataFrame(designs, columns=names))
 
     def load_into(self, model: Any) -> None:
         """Write the best design into the variables of a Pyomo model, by their names.

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 
 from archeng._version import __version__
 from archeng.cli.check import check
+from archeng.cli.journals import export, status
+from archeng.cli.study import go_on, run
 from archeng.errors import ArchengError
+
+_Commands = argparse._SubParsersAction
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ArchengError as error:
         sys.stderr.write(f"archeng: error: {error}\n")
         return 2
+    except BrokenPipeError:  # the reader of our output, such as `head`, has enough
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -28,10 +34,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"archeng {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="command")
     _add_check(commands)
+    _add_run(commands)
+    _add_resume(commands)
+    _add_status(commands)
+    _add_export(commands)
     return parser
 
 
-def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
         help="show a model and whether a feasible design exists",
@@ -39,10 +49,99 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "design if one is found. Exit code 1 if none is found. No simulator is called.",
     )
     parser.add_argument("file", help="an .nl file, or a Python file that defines a model")
+    _add_object(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default 0)")
+    parser.set_defaults(command=check)
+
+
+def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="solve a study",
+        description="Solve the study of a Python file, which defines `model`, `simulator` and, if "
+        "wanted, `options` (a dictionary of keywords of archeng.solve).",
+    )
+    parser.add_argument("study", help="a Python file")
+    _add_object(parser)
+    _add_limits(parser)
+    parser.add_argument("--seed", type=int, help="same seed, same run")
+    parser.add_argument("--restarts", type=int, help="BIPOP restarts after convergence")
+    parser.add_argument("--population-size", type=int, help="candidates per generation")
+    parser.add_argument("--sense", choices=("minimize", "maximize"))
+    parser.add_argument("--journal", help="SQLite file that keeps every call, for `resume`")
+    parser.add_argument(
+        "--reuse", action="append", metavar="JOURNAL", help="journal of an earlier run"
+    )
+    _add_runtime(parser)
+    parser.set_defaults(command=run)
+
+
+def _add_resume(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "resume",
+        help="go on with a run that was stopped, or that died",
+        description="Go on with the run of a journal, exactly. The limits, if given, replace those "
+        "of the journal. The study is needed for its simulator.",
+    )
+    parser.add_argument("journal", help="the file that `archeng run --journal` wrote")
+    parser.add_argument("study", nargs="?", help="the Python file of the study")
+    _add_object(parser)
+    _add_limits(parser)
+    _add_runtime(parser)
+    parser.set_defaults(command=go_on)
+
+
+def _add_status(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "status",
+        help="show where a run stands, also while it runs",
+        description="Print calls, best design and state of the run of a journal.",
+    )
+    parser.add_argument("journal")
+    parser.set_defaults(command=status)
+
+
+def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write every call of a journal as CSV",
+        description="Write every finished call of a journal as CSV, with full precision.",
+    )
+    parser.add_argument("journal")
+    parser.add_argument("--csv", metavar="FILE", help="where to; standard output by default")
+    parser.set_defaults(command=export)
+
+
+def _add_object(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--object",
         help="name of the model, or of a function without arguments that returns it, in a "
         "Python file (default: `model`, or the only model in it)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default 0)")
-    parser.set_defaults(command=check)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--max-evaluations", type=int, help="limit on simulator calls")
+    parser.add_argument("--max-time", type=float, help="limit in seconds")
+    parser.add_argument("--target", type=float, help="stop at a design this good")
+
+
+def _add_runtime(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        help="processes (-1: one per core), threads:N, or the address of a Dask scheduler",
+    )
+    parser.add_argument("--timeout", type=float, help="seconds that one call may take")
+    parser.add_argument("--retries", type=int, help="how often a failed call is repeated")
+    parser.add_argument("--max-failures", type=int, help="stop when more calls have failed")
+    parser.add_argument("--on-failure", choices=("rank_last", "raise"))
+    parser.add_argument("--output", metavar="FILE", help="save the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def _workers(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text

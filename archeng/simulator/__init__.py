@@ -1,15 +1,18 @@
 """What stands between the optimiser and the engineer's simulator."""
 
 from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator
+from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design
 from archeng.simulator.evaluate import Evaluator, make_pool
 from archeng.simulator.gate import check_gate
 from archeng.simulator.on_model import OnPyomoModel
 from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
+from archeng.simulator.readers import read_json, read_regex
 
 __all__ = [
     "Call",
     "CallStatus",
+    "CommandSimulator",
     "Design",
     "Evaluator",
     "FailurePolicy",
@@ -21,4 +24,6 @@ __all__ = [
     "check_simulator",
     "make_policy",
     "make_pool",
+    "read_json",
+    "read_regex",
 ]

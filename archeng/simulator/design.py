@@ -30,6 +30,11 @@ class Design(Mapping[str, Any]):
         self._by_name: dict[str, tuple[int, Variable]] = {}
 
     @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The declared variables: names, bounds, units."""
+        return self._variables
+
+    @property
     def x(self) -> Floats:
         """The flat vector in declaration order, read-only."""
         return self._x

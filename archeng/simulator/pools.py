@@ -95,7 +95,7 @@ class Futures:
                 key, future = self._finished.get(timeout=0.2)  # short, to hear Ctrl-C
             except queue.Empty:
                 continue
-            if self._open.get(key) is not future:
+            if key not in self._open or self._open[key] is not future:
                 continue
             del self._open[key]
             try:

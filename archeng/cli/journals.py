@@ -1,0 +1,91 @@
+"""``archeng status`` and ``archeng export``: looking at a journal, also while its run goes on."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from archeng.journal import Journal
+from archeng.strategy import StopReason
+
+_COLUMNS = (
+    "index", "generation", "restart", "objective", "status", "seconds", "attempts",
+    "max_violation", "repair_kind", "repair_solver", "repair_distance_squared", "message",
+)  # fmt: skip
+
+
+def status(options: argparse.Namespace) -> int:
+    """Print where a run stands."""
+    journal = Journal.read(options.journal)
+    try:
+        sys.stdout.write("\n".join(_lines(journal)) + "\n")
+    finally:
+        journal.close()
+    return 0
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write every finished call as CSV."""
+    journal = Journal.read(options.journal)
+    try:
+        if options.csv in (None, "-"):
+            _write(journal, sys.stdout)
+        else:
+            with Path(options.csv).open("w", newline="", encoding="utf-8") as stream:
+                _write(journal, stream)
+    finally:
+        journal.close()
+    return 0
+
+
+def _lines(journal: Journal) -> Iterator[str]:
+    header, state, generations = journal.header(), journal.state(), journal.generations()
+    counts = journal.count()
+    maximize = header["options"]["sense"] == "maximize"
+    yield f"{header['name']}: {_situation(journal, state)}"
+    yield f"begun {header['created']} on {header['machine']}, seed {header['seed']}"
+    budget = header["options"]["max_evaluations"]
+    calls = sum(n for kind, n in counts.items() if kind != "reused")
+    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "none yet"
+    yield f"calls: {calls}{f' of {budget}' if budget else ''} ({kinds})"
+    best = None
+    seconds = 0.0
+    for stored in journal.calls():
+        e = stored.evaluation
+        seconds += e.seconds
+        better = best is None or (e.objective > best.objective) == maximize
+        if e.status in ("ok", "reused") and better:
+            best = e
+    if calls:
+        yield f"time in the simulator: {seconds:.1f} s, {seconds / calls:.2g} s a call"
+    if generations:
+        last = generations[-1]
+        yield (
+            f"generations: {len(generations)}, restarts: {state['n_restarts']}, "
+            f"step {last['sigma']:.2e}, active constraints {last['n_active']}"
+        )
+    if best is not None:
+        yield f"best objective: {best.objective:.10g}"
+        for name, value in zip(header["element_names"], best.x, strict=True):
+            yield f"  {name} = {value:.10g}"
+
+
+def _situation(journal: Journal, state: dict[str, Any]) -> str:
+    if journal.running:
+        return "running"
+    if state["stop_reason"] is not None:
+        return f"ended because {StopReason[state['stop_reason']].value}"
+    return "not running; `archeng resume` goes on, or ends it if its budget is used up"
+
+
+def _write(journal: Journal, stream: Any) -> None:
+    names = journal.header()["element_names"]
+    writer = csv.writer(stream)
+    writer.writerow([*_COLUMNS, *names])
+    for stored in journal.calls():
+        e = stored.evaluation
+        writer.writerow([*(getattr(e, c) for c in _COLUMNS), *(repr(float(v)) for v in e.x)])

@@ -1,0 +1,75 @@
+"""``archeng run`` and ``archeng resume``: a study file, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from archeng.cli.load import find_model, load_module
+from archeng.errors import ModelError
+from archeng.result import Result, Status
+from archeng.runner import resume, solve
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve the study of a Python file."""
+    study = load_module(_existing(options.study))
+    keywords = {**_study_options(study), **_given(options, _RUN_OPTIONS), **_runtime(options)}
+    model = find_model(study, options.object)
+    return _report(solve(model, _simulator(study), **keywords), options)
+
+
+def go_on(options: argparse.Namespace) -> int:
+    """Resume the run of a journal with the simulator of a study."""
+    simulator, model, takes = None, None, {}
+    if options.study is not None:
+        study = load_module(_existing(options.study))
+        simulator, model = _simulator(study), find_model(study, options.object)
+        own = _study_options(study)
+        takes = {k: own[k] for k in ("simulator_takes",) if k in own}
+    keywords = {**takes, **_given(options, _LIMITS), **_runtime(options)}
+    return _report(resume(options.journal, simulator, model=model, **keywords), options)
+
+
+_LIMITS = ("max_evaluations", "max_time", "target")
+_RUN_OPTIONS = (*_LIMITS, "seed", "restarts", "population_size", "sense", "journal", "reuse")
+_RUNTIME = ("workers", "timeout", "retries", "max_failures", "on_failure")
+
+
+def _given(options: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """Options that the user typed; the others keep the study's or the library's default."""
+    found = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _runtime(options: argparse.Namespace) -> dict[str, Any]:
+    return {**_given(options, _RUNTIME), "verbose": not options.quiet}
+
+
+def _existing(file: str) -> Path:
+    if not Path(file).is_file():
+        raise ModelError(f"{file}: no such file.")
+    return Path(file)
+
+
+def _simulator(study: ModuleType) -> Any:
+    return getattr(study, "simulator", None)
+
+
+def _study_options(study: ModuleType) -> dict[str, Any]:
+    """Return the dictionary ``options`` of a study: keywords of `archeng.solve`."""
+    found = getattr(study, "options", {})
+    if not isinstance(found, Mapping):
+        raise ModelError(f"{study.__file__}: `options` must be a dictionary, got {found!r}.")
+    return dict(found)
+
+
+def _report(result: Result, options: argparse.Namespace) -> int:
+    if options.output is not None:
+        result.save(options.output)
+    sys.stdout.write(f"{result}\n")
+    return 0 if result.status is not Status.NONE else 1

@@ -1,0 +1,246 @@
+"""`CommandSimulator`: an external program as the simulator.
+
+For each call: a fresh directory, input files written from templates, the program without a
+shell, its answer read back. Whatever goes wrong keeps the program's own words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from archeng.errors import SettingsError, SimulationTimeoutError
+from archeng.model import Variable
+from archeng.simulator.design import Design
+from archeng.simulator.groups import kill_group, tracked
+from archeng.simulator.readers import Reader
+
+Keep = Literal["all", "failed", "none"]
+
+_FIELD = re.compile(r"\{\{\s*(?P<name>[^{}:]+?)\s*(?::(?P<format>[^{}]*))?\}\}")
+_TAIL = 4000  # characters of standard output and error that a message keeps
+
+
+class CommandError(Exception):
+    """The program reported an error, or its answer cannot be read."""
+
+
+class CommandSimulator:
+    """Simulate by running a program.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments, run without a shell in a fresh directory. ``{input}``
+        stands for the (only) input file, ``{name.ext}`` for the input file of that name,
+        ``{directory}`` for the directory, ``{{variable}}`` for a value of the design.
+    templates : mapping of str to path or str
+        Input files by name: the path of a template, or its text. ``{{variable}}`` in it is
+        replaced by the design's value with all its digits, ``{{variable:.3f}}`` by a formatted
+        one. Names are those of the model, elements too: ``{{b.x[3]}}``, ``{{w[0]}}``.
+    read : callable
+        How to get the objective: :func:`read_json`, :func:`read_regex`, or a function of the
+        directory (a `Path`) and the standard output (a `str`) that returns it.
+    timeout : float, optional
+        Seconds; then the program and everything that it started is killed.
+    ok_exit_codes : sequence of int
+        Other exit codes mean that the call failed.
+    keep : {"failed", "all", "none"}
+        Which directories stay. They hold ``stdout.txt`` and ``stderr.txt`` too.
+    directory : path, optional
+        Where the directories are made; the system's place for temporary files by default.
+    environment : mapping, optional
+        Environment variables besides the present ones.
+
+    Examples
+    --------
+    >>> simulator = CommandSimulator(
+    ...     ["solver", "{input}"],
+    ...     templates={"beam.inp": "thickness = {{thickness}}"},
+    ...     read=read_regex(r"mass = (.*)"),
+    ... )  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        read: Reader,
+        templates: Mapping[str, str | Path] | None = None,
+        timeout: float | None = None,
+        ok_exit_codes: Sequence[int] = (0,),
+        keep: Keep = "failed",
+        directory: str | Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if isinstance(command, str | Path) or not command:
+            raise SettingsError(
+                f'command must be a list such as ["solver", "{{input}}"], got {command!r}. There '
+                "is no shell."
+            )
+        if keep not in get_args(Keep):
+            raise SettingsError(f'keep must be "all", "failed" or "none", got {keep!r}.')
+        if not callable(read):
+            raise SettingsError(f"read must be a function or read_json/read_regex, got {read!r}.")
+        if timeout is not None and not timeout > 0:
+            raise SettingsError(f"timeout must be positive seconds, got {timeout!r}.")
+        self.command = [str(part) for part in command]
+        self.templates = {name: _text(name, t) for name, t in (templates or {}).items()}
+        self.read = read
+        self.timeout = timeout
+        self.ok_exit_codes = tuple(ok_exit_codes)
+        self.keep = keep
+        self.directory = None if directory is None else str(Path(directory).resolve())
+        self.environment = dict(environment or {})
+        self._check_command()
+
+    def check_variables(self, variables: Sequence[Variable]) -> None:
+        """Raise, before any call, if a template names a variable that the model does not have."""
+        known = {name for v in variables for name in (v.name, *v.element_names())}
+        for source, text in {**self.templates, "command": " ".join(self.command)}.items():
+            wanted = {match["name"] for match in _FIELD.finditer(text)}
+            if wanted - known:
+                raise SettingsError(
+                    f"{source}: unknown variables {sorted(wanted - known)}; the model has "
+                    f"{sorted(known)}."
+                )
+
+    def __call__(self, design: Design) -> Any:
+        """Run the program at a design and return what ``read`` finds."""
+        if self.directory is not None:
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="call-", dir=self.directory))
+        good = False
+        try:
+            values = _values(design)
+            for name, text in self.templates.items():
+                (folder / name).write_text(_filled(text, values), encoding="utf-8")
+            output = self._run(folder, values)
+            try:
+                value = self.read(folder, output)
+            except Exception as error:
+                raise CommandError(
+                    f"the answer cannot be read ({type(error).__name__}: {error}){_words(folder)}"
+                ) from error
+            good = True
+            return value
+        finally:
+            if self.keep == "none" or (self.keep == "failed" and good):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    # -- helpers ----------------------------------------------------------------------------
+
+    def _check_command(self) -> None:
+        files = set(self.templates)
+        for part in self.command:
+            for name in re.findall(r"(?<!\{)\{([^{}]+)\}(?!\})", part):
+                if name == "input" and len(files) != 1 and "input" not in files:
+                    raise SettingsError(
+                        f"{part}: {{input}} needs exactly one template, there are {len(files)}; "
+                        "use the name of the file in braces."
+                    )
+                if name not in {"input", "directory", *files}:
+                    raise SettingsError(
+                        f"{part}: {{{name}}} is neither {{input}}, {{directory}} nor one of the "
+                        f"templates {sorted(files)}. A value of the design has double braces."
+                    )
+
+    def _arguments(self, folder: Path, values: Mapping[str, float]) -> list[str]:
+        files = {name: str(folder / name) for name in self.templates}
+        places = {"directory": str(folder), **files}
+        if len(files) == 1:
+            places.setdefault("input", next(iter(files.values())))
+        return [
+            re.sub(r"(?<!\{)\{([^{}]+)\}(?!\})", lambda m: places[m[1]], _filled(part, values))
+            for part in self.command
+        ]
+
+    def _run(self, folder: Path, values: Mapping[str, float]) -> str:
+        """Run the program to its end; return its standard output."""
+        with (
+            (folder / "stdout.txt").open("wb") as output,
+            (folder / "stderr.txt").open("wb") as errors,
+        ):
+            try:
+                process = subprocess.Popen(
+                    self._arguments(folder, values),
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    env={**os.environ, **self.environment},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
+            with tracked(process):
+                self._wait(process, folder)
+        if process.returncode not in self.ok_exit_codes:
+            code = process.returncode
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            raise CommandError(f"{self.command[0]} {how}{_words(folder)}")
+        return (folder / "stdout.txt").read_text(encoding="utf-8", errors="replace")
+
+    def _wait(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        try:
+            process.wait(self.timeout)
+        except subprocess.TimeoutExpired:
+            raise SimulationTimeoutError(
+                f"{self.command[0]} took more than {self.timeout:g} s and was killed"
+                f"{_words(folder)}"
+            ) from None
+        finally:
+            if process.poll() is None:  # a time-out, Ctrl-C, ...
+                kill_group(process.pid)
+                process.wait()
+            else:
+                with contextlib.suppress(Exception):
+                    kill_group(process.pid)  # children that it left behind
+
+
+def _text(name: str, template: str | Path) -> str:
+    """Text of a template given as a path or as the text itself."""
+    if Path(name).name != name:
+        raise SettingsError(f"templates: {name!r} must be a plain file name, without folders.")
+    if isinstance(template, str) and ("{{" in template or "\n" in template):
+        return template
+    path = Path(template)
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"templates[{name!r}]: {path} cannot be read ({error.strerror}). Give the path of a "
+            "template file, or its text with {{variable}} fields."
+        ) from error
+
+
+def _values(design: Design) -> dict[str, float]:
+    """Values of all scalars, by the names of variables and of elements."""
+    names = [name for v in design.variables for name in v.element_names()]
+    return dict(zip(names, (float(x) for x in design.x), strict=True))
+
+
+def _filled(text: str, values: Mapping[str, float]) -> str:
+    def value(match: re.Match[str]) -> str:
+        number = values[match["name"]]
+        return repr(number) if match["format"] is None else format(number, match["format"])
+
+    return _FIELD.sub(value, text)
+
+
+def _words(folder: Path) -> str:
+    """Return what the program said, and where everything is."""
+    parts = [f"\ndirectory: {folder}"]
+    for name in ("stdout.txt", "stderr.txt"):
+        with contextlib.suppress(OSError):
+            text = (folder / name).read_text(encoding="utf-8", errors="replace").strip()
+            if text:
+                parts.append(f"\n--- {name} ---\n{text[-_TAIL:]}")
+    return "".join(parts)
