@@ -57,6 +57,11 @@ class Evaluation:
     message: str = ""
     attempts: int = 1
 
+    @property
+    def good(self) -> bool:
+        """Whether there is an objective."""
+        return self.status in ("ok", "reused")
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:

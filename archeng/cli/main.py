@@ -87,6 +87,11 @@ def _add_resume(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("study", nargs="?", help="the Python file of the study")
     _add_object(parser)
     _add_limits(parser)
+    parser.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="simulate the failed calls of the unfinished generation again",
+    )
     _add_runtime(parser)
     parser.set_defaults(command=go_on)
 

@@ -32,6 +32,7 @@ def go_on(options: argparse.Namespace) -> int:
         own = _study_options(study)
         takes = {k: own[k] for k in ("simulator_takes",) if k in own}
     keywords = {**takes, **_given(options, _LIMITS), **_runtime(options)}
+    keywords["retry_failed"] = options.retry_failed
     return _report(resume(options.journal, simulator, model=model, **keywords), options)
 
 

@@ -65,7 +65,7 @@ class ProgressLine:
         budget = f"/{run.max_evaluations}" if run.max_evaluations else ""
         parts = [
             f"{run.n_evaluations}{budget} calls",
-            f"best {g.best:.8g}" + (f" ({change:+.1e})" if change else ""),
+            f"best {g.best:.8g}" + (f" ({change:+.1e})" if abs(change) > 0 else ""),
             f"step {g.sigma:.1e}",
             f"active {g.n_active}",
             _repairs(g.repairs, g.population_size),
@@ -90,12 +90,10 @@ class ProgressLine:
 
 def _repairs(kinds: dict[str, int], size: int) -> str:
     """Return the repairs by kind: how many to the intersection, how many to the nearest point."""
-    inside = kinds.get("feasible", 0)
-    named = [
-        f"{n} {kind}" for kind, n in sorted(kinds.items()) if kind not in ("feasible", "failed")
-    ]
+    repaired = {kind: n for kind, n in sorted(kinds.items()) if kind not in ("feasible", "failed")}
+    named = [f"{n} {kind}" for kind, n in repaired.items()]
     detail = f" ({', '.join(named)})" if named else ""
-    return f"repaired {size - inside - kinds.get('failed', 0)}/{size}{detail}"
+    return f"repaired {sum(repaired.values())}/{size}{detail}"
 
 
 def _duration(seconds: float) -> str:

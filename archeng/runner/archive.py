@@ -54,7 +54,7 @@ class Archive:
             self._recent.append(self._feasible_set.reduce(evaluation.x))
         self.evaluations.append(evaluation)
         self.n_calls += evaluation.status != CallStatus.REUSED
-        if evaluation.status not in (CallStatus.OK, CallStatus.REUSED):
+        if not evaluation.good:
             self.n_failures += 1
             return
         sign = self._sign

@@ -8,7 +8,6 @@ from archeng.errors import SimulatorError
 from archeng.records import Evaluation
 from archeng.simulator import CallStatus
 
-_GOOD = (CallStatus.OK, CallStatus.REUSED)
 _WHAT = {
     CallStatus.FAILED: "raised an exception or reported an error",
     CallStatus.INVALID: "returned no finite number",
@@ -19,9 +18,9 @@ _WHAT = {
 
 def check_first_generation(evaluations: Sequence[Evaluation]) -> None:
     """Raise if all calls of the first generation failed: the set-up is wrong, not a design."""
-    if evaluations and all(e.status not in _GOOD for e in evaluations):
+    if evaluations and not any(e.good for e in evaluations):
         raise failure(
-            f"All {len(evaluations)} calls of the first generation failed. The first",
+            f"All {len(evaluations)} calls of the first generation failed. The first call",
             evaluations[0],
             evaluations,
         )

@@ -117,6 +117,7 @@ class Run:
         max_evaluations: int | None = None,
         max_time: float | None = None,
         target: float | None = None,
+        retry_failed: bool = False,
         **runtime_options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
@@ -148,7 +149,7 @@ class Run:
                 logger.warning("the run may not go on exactly, versions changed: %s", changes)
             run.seed = int(about["seed"])
             run._make_course(Distribution(**about["wide"]))
-            run._restore(store)
+            run._restore(store, retry_failed)
             run._open_journal(store)
             run._open_pool()
         except BaseException:
@@ -526,7 +527,7 @@ class Run:
             **self._course.snapshot(),
         }
 
-    def _restore(self, journal: Journal) -> None:
+    def _restore(self, journal: Journal, retry_failed: bool) -> None:
         """Stand where the journal's last finished generation stood."""
         state, records = journal.state(), journal.generations()
         tests = [r.pop("tests") for r in records]
@@ -537,7 +538,11 @@ class Run:
         self.history = [Generation(**r) for r in records]
         for stored in journal.calls(end=state["generation"]):
             self._archive.add(stored.evaluation)
-        self._pending = {c.position: c.evaluation for c in journal.calls(state["generation"])}
+        self._pending = {
+            c.position: c.evaluation
+            for c in journal.calls(state["generation"])
+            if c.evaluation.good or not retry_failed
+        }
         self._begin = time.monotonic() - state["elapsed"]
         reason = state["stop_reason"]
         self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()

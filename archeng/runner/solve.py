@@ -164,6 +164,7 @@ def resume(
     on_failure: OnFailure = "rank_last",
     reuse: Sequence[str | Path] = (),
     verbose: bool = False,
+    retry_failed: bool = False,
 ) -> Result:
     """Go on with the run of a journal, exactly: call for call what it would have done.
 
@@ -183,6 +184,9 @@ def resume(
         Replace those of the journal, to go on for longer. Time counts from the first beginning.
     callback, simulator_takes, workers, timeout, retries, max_failures, on_failure, reuse, verbose
         As in :func:`solve`; they need not be the same as before.
+    retry_failed : bool
+        Simulate the failed calls of the unfinished generation again, because the simulator has
+        been mended. The run is then no longer the one that would have been.
 
     Returns
     -------
@@ -211,6 +215,7 @@ def resume(
         on_failure=on_failure,
         reuse=reuse,
         verbose=verbose,
+        retry_failed=retry_failed,
     )
     return _finish(run)
 
