@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pyomo.environ as pyo
 
+from case_studies.hock_schittkowski.start import start_at
+
 
 def hs001() -> pyo.ConcreteModel:
-    """Rosenbrock's valley, one bound: scalar variables."""
+    """Build Rosenbrock's valley, one bound: scalar variables."""
     m = pyo.ConcreteModel(name="HS 1")
     m.x1 = pyo.Var(initialize=-2)
     m.x2 = pyo.Var(initialize=1, bounds=(-1.5, None))
@@ -17,7 +19,7 @@ def hs001() -> pyo.ConcreteModel:
 
 
 def hs003() -> pyo.ConcreteModel:
-    """Nearly linear, one bound: starts as a dictionary, bound set afterwards."""
+    """Build a nearly linear objective, one bound: starts as a dictionary, bound set afterwards."""
     m = pyo.ConcreteModel(name="HS 3")
     m.x = pyo.Var([1, 2], initialize={1: 10, 2: 1})
     m.x[2].setlb(0)
@@ -27,7 +29,7 @@ def hs003() -> pyo.ConcreteModel:
 
 
 def hs004() -> pyo.ConcreteModel:
-    """Two lower bounds, one of them from the domain: string index."""
+    """Build two lower bounds, one of them from the domain: string index."""
     m = pyo.ConcreteModel(name="HS 4")
     m.x = pyo.Var(["a", "b"], initialize={"a": 1.125, "b": 0.125}, domain=pyo.NonNegativeReals)
     m.x["a"].setlb(1)
@@ -36,7 +38,7 @@ def hs004() -> pyo.ConcreteModel:
 
 
 def hs005() -> pyo.ConcreteModel:
-    """McCormick's sine: bounds from parameters."""
+    """Build McCormick's sine: bounds from parameters."""
     m = pyo.ConcreteModel(name="HS 5")
     m.I = pyo.RangeSet(2)
     m.low = pyo.Param(m.I, initialize={1: -1.5, 2: -3})
@@ -48,7 +50,7 @@ def hs005() -> pyo.ConcreteModel:
 
 
 def hs038() -> pyo.ConcreteModel:
-    """Colville's fourth problem, two coupled valleys: indexed blocks and a Reference."""
+    """Build Colville's fourth problem, two coupled valleys: indexed blocks and a Reference."""
     m = pyo.ConcreteModel(name="HS 38")
     weight = {1: 100, 2: 90}
 
@@ -69,16 +71,17 @@ def hs038() -> pyo.ConcreteModel:
 
 
 def hs045() -> pyo.ConcreteModel:
-    """A product in a box: bounds by rule, `pyo.prod`, maximised with the sign changed."""
+    """Build a product in a box: bounds by rule, `pyo.prod`, maximised with the sign changed."""
     m = pyo.ConcreteModel(name="HS 45")
     m.I = pyo.RangeSet(1, 5)
-    m.x = pyo.Var(m.I, initialize=2, bounds=lambda m, i: (0, i))
+    m.x = pyo.Var(m.I, bounds=lambda m, i: (0, i))
+    start_at(m.x, 2)
     m.obj = pyo.Objective(expr=pyo.prod(m.x[i] for i in m.I) / 120 - 2, sense=pyo.maximize)
     return m
 
 
 def hs110() -> pyo.ConcreteModel:
-    """Squared logarithms minus the fifth root of the product: indexed Expression."""
+    """Build squared logarithms minus the fifth root of the product: indexed Expression."""
     m = pyo.ConcreteModel(name="HS 110")
     m.I = pyo.RangeSet(10)
     m.x = pyo.Var(m.I, initialize=9, bounds=(2.001, 9.999))

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 
 
 def hs073() -> pyo.ConcreteModel:
-    """Cattle feed with a chance constraint: square root, a fixed variable as a constant."""
+    """Build cattle feed with a chance constraint: square root, a fixed variable as a constant."""
     m = pyo.ConcreteModel(name="HS 73")
     feed = ["barley", "oats", "sesame", "groundnut"]
     table = {
@@ -19,7 +19,9 @@ def hs073() -> pyo.ConcreteModel:
     }
     m.F = pyo.Set(initialize=feed)
     m.data = pyo.Param(
-        list(table), m.F, initialize={(k, f): table[k][i] for k in table for i, f in enumerate(feed)}
+        list(table),
+        m.F,
+        initialize={(k, f): table[k][i] for k in table for i, f in enumerate(feed)},
     )
     m.x = pyo.Var(m.F, initialize=1, domain=pyo.NonNegativeReals)
     m.quantile = pyo.Var(initialize=1.645)
@@ -37,7 +39,7 @@ def hs073() -> pyo.ConcreteModel:
 
 
 def _power_flow(name: str, angle: float) -> pyo.ConcreteModel:
-    """Two generators and a load: the rows of problems 74 and 75, limit of the angles given."""
+    """Build problems 74 and 75, told as three nodes of a network, for a limit of the angles."""
     m = pyo.ConcreteModel(name=name)
     m.limit = pyo.Param(initialize=angle, mutable=True)
     m.power = pyo.Var([1, 2], initialize=0, bounds=(0, 1200))
@@ -59,19 +61,19 @@ def _power_flow(name: str, angle: float) -> pyo.ConcreteModel:
 
 
 def hs074() -> pyo.ConcreteModel:
-    """Power flow (g05 of CEC 2006): trigonometric balances, a row with two sides."""
+    """Build a power flow (g05 of CEC 2006): trigonometric balances, a row with two sides."""
     return _power_flow("HS 74", 0.55)
 
 
 def hs075() -> pyo.ConcreteModel:
-    """Power flow with a narrower limit: a mutable parameter changed after the model is built."""
+    """Build a power flow with a narrower limit: a mutable parameter changed afterwards."""
     m = _power_flow("HS 75", 0.55)
     m.limit.set_value(0.48)
     return m
 
 
 def hs083() -> pyo.ConcreteModel:
-    """Colville's third problem (g04 of CEC 2006): three rows with two sides."""
+    """Build Colville's third problem (g04 of CEC 2006): three rows with two sides."""
     m = pyo.ConcreteModel(name="HS 83")
     low = {1: 78, 2: 33, 3: 27, 4: 27, 5: 27}
     high = {1: 102, 2: 45, 3: 45, 4: 45, 5: 45}
@@ -94,19 +96,19 @@ def hs083() -> pyo.ConcreteModel:
 
 
 def hs086() -> pyo.ConcreteModel:
-    """Colville's first problem: an AbstractModel filled with data."""
+    """Build Colville's first problem: an AbstractModel filled with data."""
     a = pyo.AbstractModel(name="HS 86")
     a.J, a.K = pyo.RangeSet(5), pyo.RangeSet(10)
     a.e, a.d = pyo.Param(a.J), pyo.Param(a.J)
     a.c = pyo.Param(a.J, a.J)
     a.a, a.b = pyo.Param(a.K, a.J, default=0), pyo.Param(a.K)
     a.x = pyo.Var(a.J, domain=pyo.NonNegativeReals, initialize=lambda _, j: float(j == 5))
-    a.row = pyo.Constraint(
-        a.K, rule=lambda m, k: sum(m.a[k, j] * m.x[j] for j in m.J) >= m.b[k]
-    )
+    a.row = pyo.Constraint(a.K, rule=lambda m, k: sum(m.a[k, j] * m.x[j] for j in m.J) >= m.b[k])
     a.obj = pyo.Objective(
-        rule=lambda m: sum(m.e[j] * m.x[j] + m.d[j] * m.x[j] ** 3 for j in m.J)
-        + sum(m.c[i, j] * m.x[i] * m.x[j] for i in m.J for j in m.J)
+        rule=lambda m: (
+            sum(m.e[j] * m.x[j] + m.d[j] * m.x[j] ** 3 for j in m.J)
+            + sum(m.c[i, j] * m.x[i] * m.x[j] for i in m.J for j in m.J)
+        )
     )
     c = [[30, -20, -10, 32, -10], [-20, 39, -6, -31, 32], [-10, -6, 10, -6, -10],
          [32, -31, -6, 39, -20], [-10, 32, -10, -20, 30]]  # fmt: skip
@@ -132,7 +134,7 @@ def _pairs(matrix: list[list[float]]) -> dict[tuple[int, int], float]:
 
 
 def hs093() -> pyo.ConcreteModel:
-    """Transformer: polynomials of degree six; shared named Expressions."""
+    """Build a transformer: polynomials of degree six; shared named Expressions."""
     m = pyo.ConcreteModel(name="HS 93")
     start = _from_one([5.54, 4.4, 12.02, 11.82, 0.702, 0.852])
     m.x = pyo.Var(pyo.RangeSet(6), initialize=start, domain=pyo.NonNegativeReals)
@@ -153,7 +155,7 @@ def hs093() -> pyo.ConcreteModel:
 
 
 def hs095() -> pyo.ConcreteModel:
-    """Bilinear rows with coefficients from 1 to 26000: sparse data in dictionaries."""
+    """Build bilinear rows with coefficients from 1 to 26000: sparse data in dictionaries."""
     m = pyo.ConcreteModel(name="HS 95")
     upper = _from_one([0.31, 0.046, 0.068, 0.042, 0.028, 0.0134])
     m.x = pyo.Var(list(upper), initialize=0, bounds=lambda _, i: (0, upper[i]))

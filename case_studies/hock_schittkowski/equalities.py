@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 
 
 def hs006() -> pyo.ConcreteModel:
-    """Rosenbrock's valley as an equality."""
+    """Build Rosenbrock's valley as an equality."""
     m = pyo.ConcreteModel(name="HS 6")
     m.x = pyo.Var([1, 2], initialize={1: -1.2, 2: 1})
     m.valley = pyo.Constraint(expr=10 * (m.x[2] - m.x[1] ** 2) == 0)
@@ -18,7 +18,7 @@ def hs006() -> pyo.ConcreteModel:
 
 
 def hs007() -> pyo.ConcreteModel:
-    """A logarithm on a closed curve."""
+    """Build a logarithm on a closed curve."""
     m = pyo.ConcreteModel(name="HS 7")
     m.x1, m.x2 = pyo.Var(initialize=2), pyo.Var(initialize=2)
     m.bulge = pyo.Expression(expr=1 + m.x1**2)
@@ -28,7 +28,7 @@ def hs007() -> pyo.ConcreteModel:
 
 
 def hs014() -> pyo.ConcreteModel:
-    """A line that crosses an ellipse."""
+    """Build a line that crosses an ellipse."""
     m = pyo.ConcreteModel(name="HS 14")
     m.x = pyo.Var([1, 2], initialize=2)
     m.ellipse = pyo.Constraint(expr=-0.25 * m.x[1] ** 2 - m.x[2] ** 2 + 1 >= 0)
@@ -38,7 +38,7 @@ def hs014() -> pyo.ConcreteModel:
 
 
 def hs026() -> pyo.ConcreteModel:
-    """A fourth power on a curved surface; a second, switched-off objective."""
+    """Build a fourth power on a curved surface; a second, switched-off objective."""
     m = pyo.ConcreteModel(name="HS 26")
     m.x = pyo.Var([1, 2, 3], initialize={1: -2.6, 2: 2, 3: 2})
     m.surface = pyo.Constraint(expr=(1 + m.x[2] ** 2) * m.x[1] + m.x[3] ** 4 == 3)
@@ -49,7 +49,7 @@ def hs026() -> pyo.ConcreteModel:
 
 
 def hs027() -> pyo.ConcreteModel:
-    """A valley on a parabolic cylinder."""
+    """Build a valley on a parabolic cylinder."""
     m = pyo.ConcreteModel(name="HS 27")
     m.x = pyo.Var([1, 2, 3], initialize=2)
     m.cylinder = pyo.Constraint(expr=m.x[1] + m.x[3] ** 2 == -1)
@@ -58,7 +58,7 @@ def hs027() -> pyo.ConcreteModel:
 
 
 def hs032() -> pyo.ConcreteModel:
-    """A cubic row on a simplex: equality as a tuple."""
+    """Build a cubic row on a simplex: equality as a tuple."""
     m = pyo.ConcreteModel(name="HS 32")
     start = {1: 0.1, 2: 0.7, 3: 0.2}
     m.x = pyo.Var([1, 2, 3], initialize=start, domain=pyo.NonNegativeReals)
@@ -69,7 +69,7 @@ def hs032() -> pyo.ConcreteModel:
 
 
 def hs039() -> pyo.ConcreteModel:
-    """Two surfaces with squared slacks, linear objective: ConstraintList of equalities."""
+    """Build two surfaces with squared slacks, linear objective: ConstraintList of equalities."""
     m = pyo.ConcreteModel(name="HS 39")
     m.x = pyo.Var(pyo.RangeSet(4), initialize=2)
     m.c = pyo.ConstraintList()
@@ -80,7 +80,7 @@ def hs039() -> pyo.ConcreteModel:
 
 
 def hs040() -> pyo.ConcreteModel:
-    """Three surfaces in four dimensions: variables on both sides."""
+    """Build three surfaces in four dimensions: variables on both sides."""
     m = pyo.ConcreteModel(name="HS 40")
     m.x = pyo.Var(pyo.RangeSet(4), initialize=0.8)
     m.c1 = pyo.Constraint(expr=m.x[1] ** 3 + m.x[2] ** 2 == 1)
@@ -91,7 +91,7 @@ def hs040() -> pyo.ConcreteModel:
 
 
 def hs042() -> pyo.ConcreteModel:
-    """Nearest point on a circle: an equality in one variable."""
+    """Build the nearest point on a circle: an equality in one variable."""
     m = pyo.ConcreteModel(name="HS 42")
     m.x = pyo.Var(pyo.RangeSet(4), initialize=1)
     m.fixed = pyo.Constraint(expr=m.x[1] == 2)
@@ -101,7 +101,7 @@ def hs042() -> pyo.ConcreteModel:
 
 
 def hs046() -> pyo.ConcreteModel:
-    """Sines and powers; start values from expressions."""
+    """Build sines and powers; start values by rule."""
     m = pyo.ConcreteModel(name="HS 46")
     start = [0.5 * math.sqrt(2), 1.75, 0.5, 2, 2]
     m.x = pyo.Var(pyo.RangeSet(5), initialize=lambda _, i: start[i - 1])
@@ -121,7 +121,7 @@ def _sine_surfaces(m: pyo.ConcreteModel, first: float, second: float) -> None:
 
 
 def hs056() -> pyo.ConcreteModel:
-    """A product whose limits are written with squared sines: nested blocks."""
+    """Build a product whose limits are written with squared sines: nested blocks."""
     m = pyo.ConcreteModel(name="HS 56")
     small, large = math.asin(math.sqrt(1 / 4.2)), math.asin(math.sqrt(5 / 7.2))
 
@@ -142,20 +142,16 @@ def hs056() -> pyo.ConcreteModel:
 
 
 def hs060() -> pyo.ConcreteModel:
-    """As problem 26 in a box, other data."""
+    """Build the same as problem 26 in a box, other data."""
     m = pyo.ConcreteModel(name="HS 60")
     m.x = pyo.Var([1, 2, 3], initialize=2, bounds=(-10, 10))
-    m.c = pyo.Constraint(
-        expr=m.x[1] * (1 + m.x[2] ** 2) + m.x[3] ** 4 - 4 - 3 * math.sqrt(2) == 0
-    )
-    m.obj = pyo.Objective(
-        expr=(m.x[1] - 1) ** 2 + (m.x[1] - m.x[2]) ** 2 + (m.x[2] - m.x[3]) ** 4
-    )
+    m.c = pyo.Constraint(expr=m.x[1] * (1 + m.x[2] ** 2) + m.x[3] ** 4 - 4 - 3 * math.sqrt(2) == 0)
+    m.obj = pyo.Objective(expr=(m.x[1] - 1) ** 2 + (m.x[1] - m.x[2]) ** 2 + (m.x[2] - m.x[3]) ** 4)
     return m
 
 
 def hs061() -> pyo.ConcreteModel:
-    """Two parabolic cylinders: pairs (left side, right side) as equalities."""
+    """Build two parabolic cylinders: scalar equalities."""
     m = pyo.ConcreteModel(name="HS 61")
     m.x1, m.x2, m.x3 = (pyo.Var(initialize=0) for _ in "123")
     m.c = pyo.Constraint(expr=3 * m.x1 - 2 * m.x2**2 == 7)
@@ -167,7 +163,7 @@ def hs061() -> pyo.ConcreteModel:
 
 
 def hs063() -> pyo.ConcreteModel:
-    """A plane and a sphere."""
+    """Build a plane and a sphere."""
     m = pyo.ConcreteModel(name="HS 63")
     m.x = pyo.Var([1, 2, 3], initialize=2, domain=pyo.NonNegativeReals)
     x1, x2, x3 = m.x[1], m.x[2], m.x[3]
@@ -178,7 +174,7 @@ def hs063() -> pyo.ConcreteModel:
 
 
 def hs071() -> pyo.ConcreteModel:
-    """Bartholomew-Biggs: a product and a sphere, one of each kind."""
+    """Build Bartholomew-Biggs' problem: a product and a sphere, one of each kind."""
     m = pyo.ConcreteModel(name="HS 71")
     m.x = pyo.Var(pyo.RangeSet(4), bounds=(1, 5), initialize={1: 1, 2: 5, 3: 5, 4: 1})
     m.product = pyo.Constraint(expr=pyo.prod(m.x[:]) >= 25)
@@ -188,7 +184,7 @@ def hs071() -> pyo.ConcreteModel:
 
 
 def hs077() -> pyo.ConcreteModel:
-    """As problem 46 with other data."""
+    """Build the same as problem 46 with other data."""
     m = pyo.ConcreteModel(name="HS 77")
     m.x = pyo.Var(pyo.RangeSet(5), initialize=2)
     _sine_surfaces(m, 2 * math.sqrt(2), 8 + math.sqrt(2))
@@ -216,7 +212,7 @@ def _three_surfaces(name: str, start: list[float]) -> pyo.ConcreteModel:
 
 
 def hs078() -> pyo.ConcreteModel:
-    """A product on three surfaces: named Expressions used in rows and objective."""
+    """Build a product on three surfaces: named Expressions used in rows and objective."""
     m = _three_surfaces("HS 78", [-2, 1.5, 2, -1, -1])
     m.obj = pyo.Objective(expr=m.product)
     return m
@@ -228,7 +224,7 @@ def _in_box(m: pyo.ConcreteModel) -> None:
 
 
 def hs079() -> pyo.ConcreteModel:
-    """Fourth powers of differences on three surfaces."""
+    """Build fourth powers of differences on three surfaces."""
     m = pyo.ConcreteModel(name="HS 79")
     m.x = pyo.Var(pyo.RangeSet(5), initialize=2)
     x, root = m.x, math.sqrt(2)
@@ -243,7 +239,7 @@ def hs079() -> pyo.ConcreteModel:
 
 
 def hs080() -> pyo.ConcreteModel:
-    """Exponential of the product, with a box."""
+    """Build the exponential of the product, with a box."""
     m = _three_surfaces("HS 80", [-2, 2, 2, -1, -1])
     _in_box(m)
     m.obj = pyo.Objective(expr=pyo.exp(m.product))
@@ -251,7 +247,7 @@ def hs080() -> pyo.ConcreteModel:
 
 
 def hs081() -> pyo.ConcreteModel:
-    """As problem 80, minus a term that vanishes on the third surface."""
+    """Build the same as problem 80, minus a term that vanishes on the third surface."""
     m = _three_surfaces("HS 81", [-2, 2, 2, -1, -1])
     _in_box(m)
     m.obj = pyo.Objective(expr=pyo.exp(m.product) - 0.5 * m.cubes**2)

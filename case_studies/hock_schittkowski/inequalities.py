@@ -6,19 +6,21 @@ from collections.abc import Callable
 
 import pyomo.environ as pyo
 
+from case_studies.hock_schittkowski.start import start_at
+
 
 def hs010() -> pyo.ConcreteModel:
-    """A line over an ellipse: the constant on the left of the relation."""
+    """Build a line over an ellipse: the constant on the left of the relation."""
     m = pyo.ConcreteModel(name="HS 10")
     m.x1 = pyo.Var(initialize=-10)
     m.x2 = pyo.Var(initialize=10)
-    m.ellipse = pyo.Constraint(expr=1 >= 3 * m.x1**2 - 2 * m.x1 * m.x2 + m.x2**2)
+    m.ellipse = pyo.Constraint(expr=1 >= 3 * m.x1**2 - 2 * m.x1 * m.x2 + m.x2**2)  # noqa: SIM300
     m.obj = pyo.Objective(expr=m.x1 - m.x2)
     return m
 
 
 def hs011() -> pyo.ConcreteModel:
-    """A circle over a parabola: variables on both sides of the relation."""
+    """Build a circle over a parabola: variables on both sides of the relation."""
     m = pyo.ConcreteModel(name="HS 11")
     m.x1 = pyo.Var(initialize=4.9)
     m.x2 = pyo.Var(initialize=0.1)
@@ -28,7 +30,7 @@ def hs011() -> pyo.ConcreteModel:
 
 
 def hs012() -> pyo.ConcreteModel:
-    """A bowl over an ellipse: maximised with the sign changed."""
+    """Build a bowl over an ellipse: maximised with the sign changed."""
     m = pyo.ConcreteModel(name="HS 12")
     m.x = pyo.Var([1, 2], initialize=0)
     m.c = pyo.Constraint(expr=25 - 4 * m.x[1] ** 2 - m.x[2] ** 2 >= 0)
@@ -42,16 +44,17 @@ def hs012() -> pyo.ConcreteModel:
 
 
 def hs013() -> pyo.ConcreteModel:
-    """A cusp at which no constraint qualification holds; the start violates the bounds."""
+    """Build a cusp at which no constraint qualification holds; the start violates the bounds."""
     m = pyo.ConcreteModel(name="HS 13")
-    m.x = pyo.Var([1, 2], initialize=-2, bounds=(0, None))
+    m.x = pyo.Var([1, 2], bounds=(0, None))
+    start_at(m.x, -2)
     m.cusp = pyo.Constraint(expr=(1 - m.x[1]) ** 3 - m.x[2] >= 0)
     m.obj = pyo.Objective(expr=(m.x[1] - 2) ** 2 + m.x[2] ** 2)
     return m
 
 
 def hs018() -> pyo.ConcreteModel:
-    """Outside a circle, above a hyperbola."""
+    """Build the set outside a circle, above a hyperbola."""
     m = pyo.ConcreteModel(name="HS 18")
     m.x = pyo.Var([1, 2], initialize=2, bounds={1: (2, 50), 2: (0, 50)})
     m.out = pyo.ConstraintList(rule=lambda m: [m.x[1] * m.x[2] >= 25, _norm(m) >= 25])
@@ -64,7 +67,7 @@ def _norm(m: pyo.ConcreteModel) -> object:
 
 
 def hs019() -> pyo.ConcreteModel:
-    """A thin sickle between two circles (g06 of CEC 2006)."""
+    """Build a thin sickle between two circles (g06 of CEC 2006)."""
     m = pyo.ConcreteModel(name="HS 19")
     m.x = pyo.Var([1, 2], initialize={1: 20.1, 2: 5.84}, bounds={1: (13, 100), 2: (0, 100)})
     m.outer = pyo.Constraint(expr=(m.x[1] - 5) ** 2 + (m.x[2] - 5) ** 2 >= 100)
@@ -74,7 +77,7 @@ def hs019() -> pyo.ConcreteModel:
 
 
 def hs022() -> pyo.ConcreteModel:
-    """A parabola and a line: constraints by decorator."""
+    """Build a parabola and a line: constraints by decorator."""
     m = pyo.ConcreteModel(name="HS 22")
     m.x = pyo.Var(pyo.RangeSet(0, 1), initialize=2)
 
@@ -91,7 +94,7 @@ def hs022() -> pyo.ConcreteModel:
 
 
 def hs023() -> pyo.ConcreteModel:
-    """Five rows: symmetric pairs written with an indexed rule."""
+    """Build five rows: symmetric pairs written with an indexed rule."""
     m = pyo.ConcreteModel(name="HS 23")
     m.x = pyo.Var([1, 2], initialize={1: 3, 2: 1}, bounds=(-50, 50))
     m.line = pyo.Constraint(expr=m.x[1] + m.x[2] >= 1)
@@ -103,7 +106,7 @@ def hs023() -> pyo.ConcreteModel:
 
 
 def hs029() -> pyo.ConcreteModel:
-    """Largest box in an ellipsoid: four solutions of the same value."""
+    """Build the largest box in an ellipsoid: four solutions of the same value."""
     m = pyo.ConcreteModel(name="HS 29")
     m.x = pyo.Var([1, 2, 3], initialize=1)
     weight = {1: 1, 2: 2, 3: 4}
@@ -113,7 +116,7 @@ def hs029() -> pyo.ConcreteModel:
 
 
 def hs030() -> pyo.ConcreteModel:
-    """Outside a cylinder."""
+    """Build the set outside a cylinder."""
     m = pyo.ConcreteModel(name="HS 30")
     m.x = pyo.Var([1, 2, 3], initialize=1, bounds=(-10, 10))
     m.x[1].setlb(1)
@@ -123,7 +126,7 @@ def hs030() -> pyo.ConcreteModel:
 
 
 def hs031() -> pyo.ConcreteModel:
-    """A hyperbola: bounds by rule."""
+    """Build a hyperbola: bounds by rule."""
     m = pyo.ConcreteModel(name="HS 31")
     box = {1: (-10, 10), 2: (1, 10), 3: (-10, 1)}
     m.x = pyo.Var([1, 2, 3], initialize=1, bounds=lambda _, i: box[i])
@@ -133,7 +136,7 @@ def hs031() -> pyo.ConcreteModel:
 
 
 def hs033() -> pyo.ConcreteModel:
-    """A cone outside a ball: concave rows and a cubic."""
+    """Build a cone outside a ball: concave rows and a cubic."""
     m = pyo.ConcreteModel(name="HS 33")
     m.x = pyo.Var([1, 2, 3], initialize={1: 0, 2: 0, 3: 3}, domain=pyo.NonNegativeReals)
     m.x[3].setub(5)
@@ -154,21 +157,21 @@ def _towers(name: str) -> pyo.ConcreteModel:
 
 
 def hs034() -> pyo.ConcreteModel:
-    """Exponential of an exponential, linear objective, maximised."""
+    """Build the exponential of an exponential, linear objective, maximised."""
     m = _towers("HS 34")
     m.obj = pyo.Objective(expr=m.x[1], sense=pyo.maximize)
     return m
 
 
 def hs066() -> pyo.ConcreteModel:
-    """As problem 34 with another linear objective."""
+    """Build the same as problem 34 with another linear objective."""
     m = _towers("HS 66")
     m.obj = pyo.Objective(expr=0.2 * m.x[3] - 0.8 * m.x[1])
     return m
 
 
 def hs043() -> pyo.ConcreteModel:
-    """Rosen and Suzuki: rows with data in mutable parameters."""
+    """Build the problem of Rosen and Suzuki: rows with data in mutable parameters."""
     m = pyo.ConcreteModel(name="HS 43")
     m.I, m.J = pyo.RangeSet(4), pyo.RangeSet(3)
     square = [[1, 1, 1, 1], [1, 2, 1, 2], [2, 1, 1, 0]]
@@ -190,7 +193,7 @@ def hs043() -> pyo.ConcreteModel:
 
 
 def hs064() -> pyo.ConcreteModel:
-    """Batch sizes for three products: quotients in the row, one block per product."""
+    """Build linear and reciprocal costs, told as batch sizes: one block per product."""
     m = pyo.ConcreteModel(name="HS 64")
     data = {"A": (5, 50000, 4), "B": (20, 72000, 32), "C": (10, 144000, 120)}
 
@@ -207,11 +210,11 @@ def hs064() -> pyo.ConcreteModel:
 
 
 def hs065() -> pyo.ConcreteModel:
-    """In a ball, tuple (low, body, high) with an expression as the limit."""
+    """Build a sum of squares in a ball: tuple (low, body, high) with an expression as the limit."""
     m = pyo.ConcreteModel(name="HS 65")
-    start = {1: -5, 2: 5, 3: 0}
     m.half = pyo.Param([1, 2, 3], initialize={1: 4.5, 2: 4.5, 3: 5})
-    m.x = pyo.Var([1, 2, 3], initialize=start, bounds=lambda m, i: (-m.half[i], m.half[i]))
+    m.x = pyo.Var([1, 2, 3], bounds=lambda m, i: (-m.half[i], m.half[i]))
+    start_at(m.x, {1: -5, 2: 5, 3: 0})
     m.square = pyo.Param(initialize=16, mutable=True)
     m.ball = pyo.Constraint(expr=(None, _norm(m), 3 * m.square))
     m.obj = pyo.Objective(
@@ -221,7 +224,7 @@ def hs065() -> pyo.ConcreteModel:
 
 
 def hs072() -> pyo.ConcreteModel:
-    """Optimal sample size: quotients, upper bounds of 1e5 and more."""
+    """Build an optimal sample size: quotients, upper bounds of 1e5 and more."""
     m = pyo.ConcreteModel(name="HS 72")
     m.I = pyo.RangeSet(4)
     variance = {

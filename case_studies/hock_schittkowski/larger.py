@@ -8,16 +8,14 @@ import pyomo.environ as pyo
 
 
 def hs100() -> pyo.ConcreteModel:
-    """Powers up to six (g09 of CEC 2006): no bounds at all."""
+    """Build powers up to six (g09 of CEC 2006): no bounds at all."""
     m = pyo.ConcreteModel(name="HS 100")
     m.x = pyo.Var(pyo.RangeSet(7), initialize=dict(enumerate([1, 2, 0, 4, 0, 1, 1], 1)))
     x1, x2, x3, x4, x5, x6, x7 = m.x[:]
     m.c1 = pyo.Constraint(expr=2 * x1**2 + 3 * x2**4 + x3 + 4 * x4**2 + 5 * x5 <= 127)
     m.c2 = pyo.Constraint(expr=7 * x1 + 3 * x2 + 10 * x3**2 + x4 - x5 <= 282)
     m.c3 = pyo.Constraint(expr=23 * x1 + x2**2 + 6 * x6**2 - 8 * x7 <= 196)
-    m.c4 = pyo.Constraint(
-        expr=-4 * x1**2 - x2**2 + 3 * x1 * x2 - 2 * x3**2 - 5 * x6 + 11 * x7 >= 0
-    )
+    m.c4 = pyo.Constraint(expr=-4 * x1**2 - x2**2 + 3 * x1 * x2 - 2 * x3**2 - 5 * x6 + 11 * x7 >= 0)
     m.obj = pyo.Objective(
         expr=(x1 - 10) ** 2
         + 5 * (x2 - 12) ** 2
@@ -68,7 +66,7 @@ _LIMITS: list[list[_Monomial]] = [
 
 
 def hs101() -> pyo.ConcreteModel:
-    """A geometric programme: posynomials built from tables, rows in nested blocks."""
+    """Build a geometric programme: posynomials built from tables, rows in nested blocks."""
     m = pyo.ConcreteModel(name="HS 101")
     m.x = pyo.Var(pyo.RangeSet(7), initialize=6, bounds=(0.1, 10))
     m.x[7].setlb(0.01)
@@ -87,7 +85,7 @@ def hs101() -> pyo.ConcreteModel:
 
 
 def hs108() -> pyo.ConcreteModel:
-    """Largest hexagon of diameter one (g18 of CEC 2006): rows over pairs of corners."""
+    """Build the largest hexagon of diameter one (g18 of CEC 2006): rows over pairs of corners."""
     m = pyo.ConcreteModel(name="HS 108")
     m.x = pyo.Var(pyo.RangeSet(9), initialize=1)
     m.x[9].setlb(0)
@@ -116,7 +114,7 @@ def hs108() -> pyo.ConcreteModel:
 
 
 def hs113() -> pyo.ConcreteModel:
-    """Wong's second problem (g07 of CEC 2006): ten variables without bounds, eight rows."""
+    """Build Wong's second problem (g07 of CEC 2006): ten variables without bounds, eight rows."""
     m = pyo.ConcreteModel(name="HS 113")
     m.x = pyo.Var(pyo.RangeSet(10), initialize=dict(enumerate([2, 3, 5, 5, 1, 2, 7, 3, 6, 10], 1)))
     x1, x2, x3, x4, x5, x6, x7, x8, x9, x10 = m.x.values()

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pyomo.environ as pyo
 from pyomo.core.expr import LinearExpression
 
+from case_studies.hock_schittkowski.start import start_at
+
 
 def hs009() -> pyo.ConcreteModel:
-    """Sine times cosine on a line through the origin: infinitely many solutions."""
+    """Build a sine times cosine on a line through the origin: infinitely many solutions."""
     m = pyo.ConcreteModel(name="HS 9")
     m.x = pyo.Var([1, 2], initialize=0)
     m.line = pyo.Constraint(expr=4 * m.x[1] == 3 * m.x[2])
@@ -21,16 +23,17 @@ def hs009() -> pyo.ConcreteModel:
 
 
 def hs021() -> pyo.ConcreteModel:
-    """A bowl, one row; the published start violates a bound."""
+    """Build a bowl, one row; the published start violates a bound."""
     m = pyo.ConcreteModel(name="HS 21")
-    m.x = pyo.Var([1, 2], initialize=-1, bounds={1: (2, 50), 2: (-50, 50)})
+    m.x = pyo.Var([1, 2], bounds={1: (2, 50), 2: (-50, 50)})
+    start_at(m.x, -1)
     m.c = pyo.Constraint(expr=10 * m.x[1] - m.x[2] >= 10)
     m.obj = pyo.Objective(expr=0.01 * m.x[1] ** 2 + m.x[2] ** 2 - 100)
     return m
 
 
 def hs024() -> pyo.ConcreteModel:
-    """A triangle: rows in a ConstraintList, bounds from the domain."""
+    """Build a triangle: rows in a ConstraintList, bounds from the domain."""
     m = pyo.ConcreteModel(name="HS 24")
     m.x = pyo.Var(pyo.RangeSet(2), initialize={1: 1, 2: 0.5}, domain=pyo.NonNegativeReals)
     root = math.sqrt(3)
@@ -43,7 +46,7 @@ def hs024() -> pyo.ConcreteModel:
 
 
 def hs028() -> pyo.ConcreteModel:
-    """Two squares on a plane: a start for each variable, `sum_product`."""
+    """Build two squares on a plane: a start for each variable, `sum_product`."""
     m = pyo.ConcreteModel(name="HS 28")
     m.I = pyo.RangeSet(3)
     m.a = pyo.Param(m.I, initialize=lambda m, i: i)
@@ -54,7 +57,7 @@ def hs028() -> pyo.ConcreteModel:
 
 
 def hs035() -> pyo.ConcreteModel:
-    """Beale's quadratic programme: mutable data in a matrix of parameters."""
+    """Build Beale's quadratic programme: mutable data in a matrix of parameters."""
     m = pyo.ConcreteModel(name="HS 35")
     m.I = pyo.Set(initialize=[1, 2, 3])
     q = {(1, 1): 2, (2, 2): 2, (3, 3): 1, (1, 2): 2, (1, 3): 2}
@@ -71,7 +74,7 @@ def hs035() -> pyo.ConcreteModel:
 
 
 def hs036() -> pyo.ConcreteModel:
-    """Largest parcel that the post accepts: units, maximised."""
+    """Build the largest parcel that the post accepts: units, maximised."""
     m = pyo.ConcreteModel(name="HS 36")
     u = pyo.units
     m.length = pyo.Var(initialize=10, bounds=(0, 20), units=u.inch)
@@ -85,7 +88,7 @@ def hs036() -> pyo.ConcreteModel:
 
 
 def hs037() -> pyo.ConcreteModel:
-    """The parcel in a cube: one row with two sides."""
+    """Build the parcel in a cube: one row with two sides."""
     m = pyo.ConcreteModel(name="HS 37")
     m.x = pyo.Var([1, 2, 3], initialize=10, bounds=(0, 42))
     m.row = pyo.Constraint(expr=pyo.inequality(0, m.x[1] + 2 * m.x[2] + 2 * m.x[3], 72))
@@ -94,11 +97,10 @@ def hs037() -> pyo.ConcreteModel:
 
 
 def hs041() -> pyo.ConcreteModel:
-    """A product on a plane in a box: `UnitInterval` domain; the start violates bounds."""
+    """Build a product on a plane in a box: `UnitInterval` domain; the start violates bounds."""
     m = pyo.ConcreteModel(name="HS 41")
     m.part = pyo.Var([1, 2, 3], domain=pyo.UnitInterval)
-    for i in m.part:
-        m.part[i].set_value(2, skip_validation=True)
+    start_at(m.part, 2)
     m.total = pyo.Var(initialize=2, bounds=(0, 2))
     m.balance = pyo.Constraint(expr=m.part[1] + 2 * m.part[2] + 2 * m.part[3] == m.total)
     m.obj = pyo.Objective(expr=2 - pyo.prod(m.part.values()))
@@ -106,7 +108,7 @@ def hs041() -> pyo.ConcreteModel:
 
 
 def hs044() -> pyo.ConcreteModel:
-    """Konno's bilinear problem: rows as `LinearExpression`, indexed by pairs."""
+    """Build Konno's bilinear problem: rows as `LinearExpression`, indexed by pairs."""
     m = pyo.ConcreteModel(name="HS 44")
     m.x = pyo.Var(pyo.RangeSet(4), domain=pyo.NonNegativeReals, initialize=0)
     x1, x2, x3, x4 = m.x.values()
@@ -129,19 +131,17 @@ def hs044() -> pyo.ConcreteModel:
 
 
 def hs048() -> pyo.ConcreteModel:
-    """Three squares, two planes: equalities indexed by name."""
+    """Build three squares, two planes: equalities indexed by name."""
     m = pyo.ConcreteModel(name="HS 48")
     m.x = pyo.Var(pyo.RangeSet(5), initialize=dict(enumerate([3, 5, -3, 2, -2], 1)))
     rows = {"sum": pyo.quicksum(m.x[:]) - 5, "other": m.x[3] - 2 * (m.x[4] + m.x[5]) + 3}
     m.plane = pyo.Constraint(list(rows), rule=lambda _, key: rows[key] == 0)
-    m.obj = pyo.Objective(
-        expr=(m.x[1] - 1) ** 2 + (m.x[2] - m.x[3]) ** 2 + (m.x[4] - m.x[5]) ** 2
-    )
+    m.obj = pyo.Objective(expr=(m.x[1] - 1) ** 2 + (m.x[2] - m.x[3]) ** 2 + (m.x[4] - m.x[5]) ** 2)
     return m
 
 
 def hs049() -> pyo.ConcreteModel:
-    """Powers two, four and six on two planes; a switched-off row does not count."""
+    """Build powers two, four and six on two planes; a switched-off row does not count."""
     m = pyo.ConcreteModel(name="HS 49")
     m.x = pyo.Var(pyo.RangeSet(5), initialize=dict(enumerate([10, 7, 2, -3, 0.8], 1)))
     m.first = pyo.Constraint(expr=m.x[1] + m.x[2] + m.x[3] + 4 * m.x[4] - 7 == 0)
@@ -155,7 +155,7 @@ def hs049() -> pyo.ConcreteModel:
 
 
 def hs050() -> pyo.ConcreteModel:
-    """Four differences on three planes: a rule that skips, an indexed rule over shifts."""
+    """Build four differences on three planes: a rule that skips, an indexed rule over shifts."""
     m = pyo.ConcreteModel(name="HS 50")
     m.I = pyo.RangeSet(5)
     m.x = pyo.Var(m.I, initialize=dict(enumerate([35, -31, 11, 5, -5], 1)))
@@ -189,17 +189,17 @@ def _five(name: str, *, first: int, right: float, start: list[float]) -> pyo.Con
 
 
 def hs051() -> pyo.ConcreteModel:
-    """Four squares, three planes: a mutable right-hand side."""
+    """Build four squares, three planes: a mutable right-hand side."""
     return _five("HS 51", first=1, right=4, start=[2.5, 0.5, 2, -1, 0.5])
 
 
 def hs052() -> pyo.ConcreteModel:
-    """As problem 51 with other data."""
+    """Build the same as problem 51 with other data."""
     return _five("HS 52", first=4, right=0, start=[2, 2, 2, 2, 2])
 
 
 def hs053() -> pyo.ConcreteModel:
-    """As problem 51 with other data and a box."""
+    """Build the same as problem 51 with other data and a box."""
     m = _five("HS 53", first=1, right=0, start=[2, 2, 2, 2, 2])
     m.x.setlb(-10)
     m.x.setub(10)
@@ -207,7 +207,7 @@ def hs053() -> pyo.ConcreteModel:
 
 
 def hs055() -> pyo.ConcreteModel:
-    """Six planes of which one is redundant: a transport problem with an exponential."""
+    """Build six planes of which one is redundant, told as supply and demand."""
     m = pyo.ConcreteModel(name="HS 55")
     start = {1: 1, 2: 2, 3: 0, 4: 0, 5: 0, 6: 2}
     m.x = pyo.Var(start, initialize=start, domain=pyo.NonNegativeReals)
@@ -225,11 +225,9 @@ def hs055() -> pyo.ConcreteModel:
 
 
 def hs062() -> pyo.ConcreteModel:
-    """Logarithms of quotients on a simplex: nested named Expressions."""
+    """Build logarithms of quotients on a simplex: nested named Expressions."""
     m = pyo.ConcreteModel(name="HS 62")
-    m.x = pyo.Var(
-        pyo.RangeSet(3), domain=pyo.PercentFraction, initialize={1: 0.7, 2: 0.2, 3: 0.1}
-    )
+    m.x = pyo.Var(pyo.RangeSet(3), domain=pyo.PercentFraction, initialize={1: 0.7, 2: 0.2, 3: 0.1})
     m.simplex = pyo.Constraint(expr=pyo.quicksum(m.x[:]) == 1)
     share, gain = {1: 0.09, 2: 0.07, 3: 0.13}, {1: 255, 2: 280, 3: 290}
     m.rest = pyo.Expression([1, 2, 3, 4])
@@ -245,7 +243,7 @@ def hs062() -> pyo.ConcreteModel:
 
 
 def hs076() -> pyo.ConcreteModel:
-    """A quadratic programme: rows from a dictionary of tuples (low, body, high)."""
+    """Build a quadratic programme: rows from a dictionary of tuples (low, body, high)."""
     m = pyo.ConcreteModel(name="HS 76")
     m.x1, m.x2, m.x3, m.x4 = (pyo.Var(initialize=0.5, within=pyo.NonNegativeReals) for _ in "1234")
     rows = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pyomo.environ as pyo
@@ -18,7 +17,7 @@ _ATOMS = {
 
 
 def hs106() -> pyo.ConcreteModel:
-    """Three heat exchangers (g10 of CEC 2006): one block each, linked by top-level rows."""
+    """Build three heat exchangers (g10 of CEC 2006): one block each, linked by top-level rows."""
     m = pyo.ConcreteModel(name="HS 106")
     m.K = pyo.RangeSet(3)
     m.unit = pyo.Block(m.K)
@@ -38,16 +37,14 @@ def hs106() -> pyo.ConcreteModel:
     u[2].transfer = pyo.Constraint(
         expr=a[2] * u[2].hot - 1250 * t[2] - a[2] * t[1] + 1250 * t[1] >= 0
     )
-    u[3].transfer = pyo.Constraint(
-        expr=a[3] * u[3].hot - 1250000 - a[3] * t[2] + 2500 * t[2] >= 0
-    )
+    u[3].transfer = pyo.Constraint(expr=a[3] * u[3].hot - 1250000 - a[3] * t[2] + 2500 * t[2] >= 0)
     m.area = pyo.Reference(m.unit[:].area)
     m.obj = pyo.Objective(expr=pyo.summation(m.area))
     return m
 
 
 def hs111() -> pyo.ConcreteModel:
-    """Chemical equilibrium in the logarithms of the amounts: exponentials everywhere."""
+    """Build a chemical equilibrium in the logarithms of the amounts: exponentials everywhere."""
     m = pyo.ConcreteModel(name="HS 111")
     m.I = pyo.RangeSet(10)
     m.x = pyo.Var(m.I, initialize=-2.3, bounds=(-100, 100))
@@ -56,15 +53,13 @@ def hs111() -> pyo.ConcreteModel:
     m.total = pyo.Expression(expr=pyo.quicksum(m.amount[:]))
     m.atoms = pyo.Constraint(list(_ATOMS), rule=_atom_balance)
     m.obj = pyo.Objective(
-        expr=pyo.quicksum(
-            m.amount[i] * (m.c[i] + m.x[i] - pyo.log(m.total)) for i in m.I
-        )
+        expr=pyo.quicksum(m.amount[i] * (m.c[i] + m.x[i] - pyo.log(m.total)) for i in m.I)
     )
     return m
 
 
 def hs112() -> pyo.ConcreteModel:
-    """Chemical equilibrium in the amounts: logarithms, linear balances."""
+    """Build a chemical equilibrium in the amounts: logarithms, linear balances."""
     m = pyo.ConcreteModel(name="HS 112")
     m.I = pyo.RangeSet(10)
     m.amount = pyo.Var(m.I, initialize=0.1, bounds=(1e-6, None))
@@ -72,9 +67,7 @@ def hs112() -> pyo.ConcreteModel:
     m.total = pyo.Expression(expr=pyo.quicksum(m.amount[i] for i in m.I))
     m.atoms = pyo.Constraint(list(_ATOMS), rule=_atom_balance)
     m.obj = pyo.Objective(
-        expr=pyo.quicksum(
-            m.amount[i] * (m.c[i] + pyo.log(m.amount[i] / m.total)) for i in m.I
-        )
+        expr=pyo.quicksum(m.amount[i] * (m.c[i] + pyo.log(m.amount[i] / m.total)) for i in m.I)
     )
     return m
 
@@ -85,7 +78,7 @@ def _atom_balance(m: pyo.ConcreteModel, atom: str) -> object:
 
 
 def hs114() -> pyo.ConcreteModel:
-    """Alkylation process: scalar variables with names, quotients, tolerances as parameters."""
+    """Build an alkylation process: named scalar variables, quotients, mutable parameters."""
     m = pyo.ConcreteModel(name="HS 114")
     variables = {  # start, lower, upper
         "olefin_feed": (1745, 1e-5, 2000),
@@ -126,7 +119,7 @@ def hs114() -> pyo.ConcreteModel:
 
 
 def hs104() -> pyo.ConcreteModel:
-    """Reactor design: powers that are no integers, limits on the objective as a row."""
+    """Build a reactor design: powers that are no integers, limits on the objective as a row."""
     m = pyo.ConcreteModel(name="HS 104")
     start = dict(enumerate([6, 3, 0.4, 0.2, 6, 6, 1, 0.5], 1))
     m.x = pyo.Var(list(start), initialize=start, bounds=(0.1, 10))
