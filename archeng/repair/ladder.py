@@ -112,6 +112,12 @@ class Repairer:
             return _record(kind, problem, point, iterations)
         return _failed(problem, point, iterations, anchor)
 
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None = None
+    ) -> list[Repair]:
+        """Repair points (k, n) one after the other."""
+        return [self.repair(point, distribution, anchor) for point in points]
+
     def _rescaled(
         self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
     ) -> tuple[Problem, Limits, Answer]:

@@ -14,6 +14,7 @@ from archeng.repair import Repairer
 from archeng.runner.candidates import first_of_each
 from archeng.runner.search import (
     Population,
+    Repairs,
     Search,
     adapt_alpha,
     advance,
@@ -49,6 +50,8 @@ class Course:
         The only source of randomness of the run.
     population_size : int or None
     max_restarts : int
+    team : Repairs
+        Repairs whole generations; the repairer itself, or several processes.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Course:
         rng: np.random.Generator,
         population_size: int | None,
         max_restarts: int,
+        team: Repairs,
     ) -> None:
         self.wide = wide
         self.n_restarts = 0
@@ -66,6 +70,7 @@ class Course:
         self.search: Search
         self._repairer, self._settings, self._rng = repairer, settings, rng
         self._max_restarts = max_restarts
+        self._team = team
         self._starts = Starts(repairer, wide, settings.start_candidates, rng)
         self._bipop = Bipop(population_size or default_population_size(wide.n))
         self._regime = self._bipop.first()
@@ -79,7 +84,7 @@ class Course:
     def population(self, known: Floats | None) -> Population:
         """Adapt alpha, sample and repair the candidates of the next generation."""
         self.search = adapt_alpha(self.search, self._repairer)
-        return sample_population(self.search, self._repairer, self._rng, known)
+        return sample_population(self.search, self._team, self._rng, known)
 
     def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool]:
         """Rank and update; return what the stopping tests remember of the generation."""

@@ -42,6 +42,7 @@ from archeng.runner.stored import (
     stored_settings,
     version_changes,
 )
+from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
 from archeng.simulator import (
     Call,
@@ -52,6 +53,7 @@ from archeng.simulator import (
     check_gate,
     check_simulator,
     make_pool,
+    process_count,
 )
 from archeng.strategy import StopReason
 
@@ -181,6 +183,7 @@ class Run:
         for note in self.feasible_set.notes:
             logger.debug("%s", note)
         self._repairer = Repairer(self.feasible_set, settings)
+        self._team = RepairTeam(self._repairer, process_count(runtime.workers))
         self._archive = Archive(
             self.feasible_set, options.sign, settings.reuse_designs, _earlier(model, runtime)
         )
@@ -203,6 +206,7 @@ class Run:
             np.random.default_rng(self.seed),
             self.options.population_size,
             self.options.restarts,
+            self._team,
         )
 
     def _open_journal(self, journal: Journal) -> None:
@@ -334,6 +338,7 @@ class Run:
 
     def close(self) -> None:
         """Give up workers and journal; :meth:`run` does it by itself."""
+        self._team.close()
         if self._evaluator is not None:
             self._evaluator.close()
         if self._journal is not None:

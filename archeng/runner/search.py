@@ -8,6 +8,7 @@ points are used for the objective only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -87,9 +88,18 @@ def adapt_alpha(search: Search, repairer: Repairer) -> Search:
     return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
 
 
+class Repairs(Protocol):
+    """Whoever repairs a whole generation."""
+
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None
+    ) -> list[Repair]:
+        """Repair points (k, n) in the metric of the distribution."""
+
+
 def sample_population(
     search: Search,
-    repairer: Repairer,
+    repairer: Repairs,
     rng: np.random.Generator,
     known: Floats | None = None,
 ) -> Population:
@@ -99,7 +109,7 @@ def sample_population(
     them are replaced by it, so that it need not be simulated again.
     """
     x = sample(search.state, search.parameters, rng)
-    repairs = [repairer.repair(point, search.distribution, search.anchor) for point in x]
+    repairs = repairer.repair_all(x, search.distribution, search.anchor)
     return Population(x, tuple(_coincide(repairs, search.distribution, known)))
 
 

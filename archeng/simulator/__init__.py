@@ -3,10 +3,11 @@
 from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator
 from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design
-from archeng.simulator.evaluate import Evaluator, make_pool
+from archeng.simulator.evaluate import Evaluator, make_pool, process_count
 from archeng.simulator.gate import check_gate
 from archeng.simulator.on_model import OnPyomoModel
 from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
+from archeng.simulator.processes import Workers
 from archeng.simulator.readers import read_json, read_regex
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "OnFailure",
     "OnPyomoModel",
     "Simulator",
+    "Workers",
     "call",
     "check_gate",
     "check_simulator",
     "make_policy",
     "make_pool",
+    "process_count",
     "read_json",
     "read_regex",
 ]

@@ -33,10 +33,9 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
     if workers is None:
         return InProcess(simulator)
     if isinstance(workers, int) and not isinstance(workers, bool):
-        if workers == -1:
-            workers = os.cpu_count() or 1
-        if workers >= 1:
-            return Processes(simulator, workers, timeout)
+        count = process_count(workers)
+        if count >= 1:
+            return Processes(simulator, count, timeout)
     if timeout is not None:
         raise SettingsError(
             f"timeout needs worker processes (workers=N); with workers={workers!r} a call cannot "
@@ -55,6 +54,13 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
         "with submit(), a Dask client, or the address of a Dask scheduler; got "
         f"{workers!r}."
     )
+
+
+def process_count(workers: Any) -> int:
+    """Return the number of processes that ``workers=`` asks for on this machine, else 0."""
+    if not isinstance(workers, int) or isinstance(workers, bool):
+        return 0
+    return (os.cpu_count() or 1) if workers == -1 else max(workers, 0)
 
 
 class Evaluator:

@@ -15,7 +15,9 @@ import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from typing import Any
 import cloudpickle
 
 from archeng.errors import ExecutorError, SettingsError
-from archeng.simulator.call import Call, CallStatus, Simulator
+from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
 from archeng.simulator.groups import kill_group
 
@@ -52,34 +54,48 @@ class _Worker:
         self.connection.close()
 
 
-class Processes:
-    """A pool of ``count`` worker processes.
+@dataclass(frozen=True)
+class Ended:
+    """How a task ended: with a value, or with the end of its worker (or of its time)."""
+
+    value: Any = None
+    problem: str = ""
+    status: CallStatus = CallStatus.OK
+    seconds: float = 0.0
+
+
+class Workers:
+    """A number of worker processes that compute one function.
 
     Parameters
     ----------
-    simulator : callable
+    function : callable
         Sent once to each worker; functions of a script or notebook and lambdas are sent whole.
     count : int
     timeout : float or None
-        A call that takes longer is killed with its worker.
+        A task that takes longer is killed with its worker.
     """
 
-    def __init__(self, simulator: Simulator, count: int, timeout: float | None = None) -> None:
-        self._payload = (list(sys.path), _pickled(simulator))
+    def __init__(
+        self, function: Callable[[Any], Any], count: int, timeout: float | None = None
+    ) -> None:
+        self._payload = (list(sys.path), _pickled(function))
         self._timeout = timeout
         self._count = count
-        self._waiting: deque[tuple[int, Design]] = deque()
-        self._finished: deque[tuple[int, Call]] = deque()
+        self._waiting: deque[tuple[int, Any]] = deque()
+        self._finished: deque[tuple[int, Ended]] = deque()
         self._workers: list[_Worker] = []
         self._key = secrets.token_bytes(32)
         self._folder = tempfile.TemporaryDirectory(prefix="archeng-pool-")
         address = str(Path(self._folder.name) / "socket") if os.name == "posix" else None
         self._listener = Listener(address, authkey=self._key)
 
-    def submit(self, key: int, design: Design) -> None:  # noqa: D102
-        self._waiting.append((key, design))
+    def submit(self, key: int, argument: Any) -> None:
+        """Take a task; it waits for an idle worker."""
+        self._waiting.append((key, argument))
 
-    def next(self) -> tuple[int, Call] | None:  # noqa: D102
+    def next(self) -> tuple[int, Ended] | None:
+        """Return the next task that ends; None if there is nothing to wait for."""
         while not self._finished:
             self._assign()
             busy = [w for w in self._workers if w.key is not None]
@@ -90,16 +106,19 @@ class Processes:
             self._kill_overdue()
         return self._finished.popleft()
 
-    def cancel_waiting(self) -> None:  # noqa: D102
+    def cancel_waiting(self) -> None:
+        """Forget the tasks that no worker has begun."""
         self._waiting.clear()
 
-    def abandon(self) -> None:  # noqa: D102
+    def abandon(self) -> None:
+        """Forget every task; kill the workers that are busy."""
         self._waiting.clear()
         self._finished.clear()
         for worker in [w for w in self._workers if w.key is not None]:
             self._drop(worker)
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
+        """End all workers."""
         self.abandon()
         for worker in list(self._workers):
             self._drop(worker)
@@ -117,10 +136,10 @@ class Processes:
         for worker in idle:
             if not self._waiting:
                 return
-            key, design = self._waiting.popleft()
+            key, argument = self._waiting.popleft()
             worker.key, worker.begin = key, time.monotonic()
             try:
-                worker.connection.send(design)
+                worker.connection.send(argument)
             except OSError:
                 self._lose(worker)
 
@@ -133,12 +152,13 @@ class Processes:
 
     def _collect(self, worker: _Worker) -> None:
         try:
-            outcome = worker.connection.recv()
+            good, value = worker.connection.recv()
         except (EOFError, OSError):
             self._lose(worker)
             return
         assert worker.key is not None
-        self._finished.append((worker.key, outcome))
+        ended = Ended(value) if good else Ended(problem=value, status=CallStatus.FAILED)
+        self._finished.append((worker.key, ended))
         worker.key = None
 
     def _lose(self, worker: _Worker) -> None:
@@ -164,7 +184,7 @@ class Processes:
         key = worker.key
         self._drop(worker)
         assert key is not None
-        self._finished.append((key, Call(status, float("nan"), message, seconds)))
+        self._finished.append((key, Ended(None, message, status, seconds)))
 
     def _drop(self, worker: _Worker) -> None:
         worker.kill()
@@ -205,7 +225,7 @@ class Processes:
         if problem is not None:
             worker.kill()
             raise ExecutorError(
-                "The simulator cannot be unpacked in a worker process. Define it in a module that "
+                "The function cannot be unpacked in a worker process. Define it in a module that "
                 f"the workers can import. The worker said:\n{problem}"
             )
         return worker
@@ -223,9 +243,37 @@ class Processes:
         )
 
 
-def _pickled(simulator: Simulator) -> bytes:
+class Processes:
+    """The pool of calls in worker processes."""
+
+    def __init__(self, simulator: Simulator, count: int, timeout: float | None = None) -> None:
+        self._workers = Workers(partial(call, simulator), count, timeout)
+
+    def submit(self, key: int, design: Design) -> None:  # noqa: D102
+        self._workers.submit(key, design)
+
+    def next(self) -> tuple[int, Call] | None:  # noqa: D102
+        answer = self._workers.next()
+        if answer is None:
+            return None
+        key, ended = answer
+        if ended.status is CallStatus.OK:
+            return key, ended.value
+        return key, Call(ended.status, float("nan"), ended.problem, ended.seconds)
+
+    def cancel_waiting(self) -> None:  # noqa: D102
+        self._workers.cancel_waiting()
+
+    def abandon(self) -> None:  # noqa: D102
+        self._workers.abandon()
+
+    def close(self) -> None:  # noqa: D102
+        self._workers.close()
+
+
+def _pickled(function: Callable[[Any], Any]) -> bytes:
     try:
-        return bytes(cloudpickle.dumps(simulator))
+        return bytes(cloudpickle.dumps(function))
     except Exception as error:
         raise SettingsError(
             f"workers: the simulator cannot be sent to a worker process ({type(error).__name__}: "

@@ -1,7 +1,7 @@
 """A worker process: ``python -m archeng.simulator.worker``, started by the process pool.
 
-It takes the simulator once, then designs one by one, over a connection of its own, so that
-whatever the simulator prints cannot disturb it. Its standard input is a lifeline: when the
+It takes a function once, then its arguments one by one, over a connection of its own, so that
+whatever a simulator prints cannot disturb it. Its standard input is a lifeline: when the
 parent dies, however it dies, the line closes and the worker ends, with the programs that
 the simulator started.
 """
@@ -16,7 +16,6 @@ import traceback
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from archeng.simulator.call import call
 from archeng.simulator.groups import kill_groups
 
 
@@ -30,10 +29,10 @@ def main() -> None:
 
 
 def serve(connection: Connection[Any, Any]) -> None:
-    """Receive the simulator, then simulate until there is nothing more to receive."""
+    """Receive the function, then its arguments until there is nothing more to receive."""
     try:
         sys.path[:], data = connection.recv()
-        simulator = pickle.loads(data)
+        function = pickle.loads(data)
     except EOFError:
         return
     except Exception:
@@ -42,10 +41,14 @@ def serve(connection: Connection[Any, Any]) -> None:
     connection.send(None)
     while True:
         try:
-            design = connection.recv()
+            argument = connection.recv()
         except (EOFError, OSError):
             return
-        connection.send(call(simulator, design))
+        try:
+            answer = (True, function(argument))
+        except Exception:
+            answer = (False, traceback.format_exc())
+        connection.send(answer)
 
 
 def _watch_lifeline() -> None:

@@ -46,14 +46,14 @@ def make_model(rows: int, variables: int) -> pyo.ConcreteModel:
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Time of one call, and what it returned."""
+    """Return the time of one call, and what it returned."""
     begin = time.perf_counter()
     value = function()
     return time.perf_counter() - begin, value
 
 
 def measure(rows: int, variables: int, compiled: bool) -> dict[str, Any]:
-    """Times for one size."""
+    """Return the times for one size."""
     source = make_model(rows, variables)
     pyomo_time, model = seconds(lambda: archeng.from_pyomo(source))
     with tempfile.TemporaryDirectory() as folder:

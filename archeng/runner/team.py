@@ -1,0 +1,103 @@
+"""`RepairTeam`: the repairs of a generation on several cores, where that pays.
+
+Measured (``make bench-runtime``): threads never win, because CasADi holds Python's global lock;
+CasADi's own parallel map cannot help, because each repair is a loop with its own number of
+steps; processes win once a repair takes several milliseconds. So: processes, and only then.
+The repairs are pure functions, so the answers do not depend on who computes them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from archeng.distribution import Distribution, Floats
+from archeng.errors import ArchengError
+from archeng.model import FeasibleSet
+from archeng.repair import Repair, Repairer
+from archeng.settings import Settings
+from archeng.simulator import CallStatus, Workers
+
+logger = logging.getLogger("archeng")
+
+_SLOW_REPAIR = 5e-3  # seconds; below it, sending points to a worker costs more than it saves
+_PATIENCE = 5.0  # seconds of repairs before workers are started
+
+
+class RepairTeam:
+    """Repairs whole generations, alone or with worker processes.
+
+    Parameters
+    ----------
+    repairer : Repairer
+        Used in this process.
+    count : int
+        Worker processes that may be started; fewer than 2 means none.
+    """
+
+    def __init__(self, repairer: Repairer, count: int) -> None:
+        self._repairer, self._count = repairer, count
+        self._workers: Workers | None = None
+        self._seconds, self._repairs = 0.0, 0
+
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None
+    ) -> list[Repair]:
+        """Repair points (k, n), each as :meth:`Repairer.repair` would."""
+        if self._workers is not None:
+            return self._shared(points, distribution, anchor)
+        begin = time.perf_counter()
+        repairs = self._repairer.repair_all(points, distribution, anchor)
+        self._seconds += time.perf_counter() - begin
+        self._repairs += len(points)
+        slow = self._seconds > max(_PATIENCE, _SLOW_REPAIR * self._repairs)
+        if self._count >= 2 and slow:
+            self._hire()
+        return repairs
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+
+    def _hire(self) -> None:
+        task = _Task(self._repairer.feasible_set, self._repairer.settings)
+        try:
+            self._workers = Workers(task, self._count)
+        except ArchengError as error:  # parts of the model cannot be sent
+            logger.info("repairs stay in one process: %s", error)
+            self._count = 0
+
+    def _shared(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None
+    ) -> list[Repair]:
+        """Deal the points out to the workers; whatever they do not return is done here."""
+        assert self._workers is not None
+        results: dict[int, Repair] = {}
+        for k in range(min(self._count, len(points))):
+            self._workers.submit(k, (points[k :: self._count], distribution, anchor))
+        while (answer := self._workers.next()) is not None:
+            k, ended = answer
+            if ended.status is CallStatus.OK:
+                positions = range(k, len(points), self._count)
+                results.update(zip(positions, ended.value, strict=True))
+            else:
+                logger.warning("a repair worker failed: %s", ended.problem)
+        return [
+            results[i] if i in results else self._repairer.repair(point, distribution, anchor)
+            for i, point in enumerate(points)
+        ]
+
+
+class _Task:
+    """What a worker computes; its repairer is compiled on first use."""
+
+    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
+        self._feasible_set, self._settings = feasible_set, settings
+        self._repairer: Repairer | None = None
+
+    def __call__(self, argument: tuple[Floats, Distribution, Floats | None]) -> list[Repair]:
+        if self._repairer is None:
+            self._repairer = Repairer(self._feasible_set, self._settings)
+        return self._repairer.repair_all(*argument)
