@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead bench-import clean
+.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead bench-import bench-runtime clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -50,6 +50,9 @@ bench-overhead: setup  ## overhead per simulator call, and where it goes
 
 bench-import: setup  ## import time of Pyomo models and .nl files against their size
 	$(BIN)/python -m case_studies.benchmarks.importing
+
+bench-runtime: setup  ## workers, journal, memory and resume after 100,000 calls
+	$(BIN)/python -m case_studies.benchmarks.runtime
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

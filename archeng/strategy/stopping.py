@@ -70,10 +70,22 @@ def stop_reasons(
     initial_sigma: float,
     settings: Settings,
 ) -> list[StopReason]:
-    """Return all reasons to end this restart, in a fixed order; empty to go on."""
+    """Return all reasons to end this restart, in a fixed order; empty to go on.
+
+    With ``stop_tests=False`` only the end of floating point counts.
+    """
+    if _exhausted(state):
+        return [StopReason.NO_EFFECT_AXIS]
     if not settings.stop_tests:
         return []
     return list(_reasons(state, parameters, history, initial_sigma, settings))
+
+
+def _exhausted(state: State) -> bool:
+    """Whether the steps are about to leave the range of floating point."""
+    d = state.distribution
+    longest = d.sigma * float(np.abs(d.factor).max())
+    return not 1e-250 < longest < 1e250
 
 
 def _reasons(
