@@ -61,13 +61,10 @@ class Archive:
         if self.best is None or sign * evaluation.objective < sign * self.best.objective:
             self.best = evaluation
 
-    def find(self, design: Design | None) -> Call | None:
-        """Return the outcome of the same design in this run, if it is known."""
+    def find(self, design: Design | None) -> Evaluation | None:
+        """Return the call of the same design in this run, if there is one."""
         index = None if design is None else self._index.get(design.x.tobytes())
-        if index is None:
-            return None
-        e = self.evaluations[index]
-        return Call(CallStatus(e.status), e.objective, e.message, 0.0, e.attempts)
+        return None if index is None else self.evaluations[index]
 
     def find_earlier(self, design: Design) -> Call | None:
         """Return the outcome of the same design in an earlier run, if it is known."""

@@ -67,6 +67,7 @@ class Course:
         self.wide = wide
         self.n_restarts = 0
         self.ended: list[StopReason] = []
+        self.ended_at: list[Floats] = []
         self.search: Search
         self._repairer, self._settings, self._rng = repairer, settings, rng
         self._max_restarts = max_restarts
@@ -110,6 +111,7 @@ class Course:
             return None
         logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
         self.ended.append(reasons[0])
+        self.ended_at.append(self.search.anchor)
         if self.n_restarts >= self._max_restarts:
             return reasons[0]
         self.n_restarts += 1
@@ -134,6 +136,7 @@ class Course:
         return {
             "n_restarts": self.n_restarts,
             "ended": [reason.name for reason in self.ended],
+            "ended_at": list(self.ended_at),
             "rng": self._rng.bit_generator.state,
             "bipop": asdict(self._bipop),
             "regime": asdict(self._regime),
@@ -154,6 +157,7 @@ class Course:
         """Take up a snapshot; ``tests`` are the values that :meth:`learn` returned since then."""
         self.n_restarts = int(data["n_restarts"])
         self.ended = [StopReason[name] for name in data["ended"]]
+        self.ended_at = list(data["ended_at"])
         self._rng.bit_generator.state = data["rng"]
         self._bipop = Bipop(**data["bipop"])
         self._regime = Regime(**data["regime"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +11,9 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.records import RowAtBest
+from archeng.records import Evaluation, Generation, RowAtBest
 from archeng.result import Result, Status
+from archeng.runner.search import Population, Search
 from archeng.runner.stored import versions
 from archeng.strategy import StopReason
 
@@ -25,6 +28,9 @@ _CONVERGED = {
     StopReason.NO_EFFECT_AXIS,
     StopReason.NO_EFFECT_COORDINATE,
 }
+
+
+_SAME_PLACE = 0.05  # in initial standard deviations
 
 
 def make_result(run: Run) -> Result:
@@ -76,9 +82,58 @@ def _status(run: Run, reason: StopReason) -> Status:
         return Status.NONE
     if run.options.reached(run.best.objective):
         return Status.TARGET
-    if run.options.target is None and _CONVERGED & {reason, *run.ended}:
+    if (
+        run.options.target is None
+        and _CONVERGED & {reason, *run.course.ended}
+        and _ended_there(run)
+    ):
         return Status.CONVERGED
     return Status.STOPPED
+
+
+def _ended_there(run: Run) -> bool:
+    """Whether the restart that found the best design also ended near it.
+
+    A lucky early sample may be better than the place to which the search converged.
+    """
+    best, course = run.best, run.course
+    assert best is not None
+    ends = [*course.ended_at, course.search.anchor]
+    gap = ends[best.restart] - run.feasible_set.reduce(best.x)
+    return bool(np.max(np.abs(course.wide.whiten(gap))) < _SAME_PLACE)
+
+
+def make_generation(
+    run: Run,
+    search: Search,
+    population: Population,
+    objectives: Floats,
+    calls: Iterable[Evaluation],
+    times: tuple[float, float],
+) -> Generation:
+    """Make the record of a generation: the search as it sampled, and what came of it.
+
+    ``times`` are the seconds spent on repairs and on the strategy.
+    """
+    eigenvalues = search.state.eigenvalues
+    finite = objectives[np.isfinite(objectives)]
+    return Generation(
+        generation=len(run.history),
+        restart=run.course.n_restarts,
+        population_size=search.parameters.population_size,
+        evaluations=run.n_evaluations,
+        best=float("nan") if run.best is None else run.best.objective,
+        best_in_generation=run.options.sign * float(finite.min()) if len(finite) else np.nan,
+        sigma=search.distribution.sigma,
+        alpha=search.alpha,
+        d_m=search.d_m,
+        condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
+        n_active=search.n_active,
+        repairs=dict(Counter(r.kind.value for r in population.repairs)),
+        repair_seconds=times[0],
+        simulator_seconds=sum(e.seconds for e in calls),
+        strategy_seconds=times[1],
+    )
 
 
 def _provenance(run: Run) -> dict[str, Any]:
@@ -86,7 +141,7 @@ def _provenance(run: Run) -> dict[str, Any]:
     return {
         **versions(),
         "seed": run.seed,
-        "restarts_used": run.n_restarts,
+        "restarts_used": run.course.n_restarts,
         "options": options,
         "settings": asdict(run.settings),
     }

@@ -1,10 +1,10 @@
-"""`Run`: the one mutable thing. It brings course, archive, simulator and journal together."""
+"""`Run`: the one mutable thing. It brings course, archive, desk and journal together."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,47 +14,22 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.journal import Journal, finished_designs
-from archeng.model import Model, as_model, compile_model
+from archeng.journal import Journal
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate, make_candidates, make_plan
 from archeng.runner.course import Course
+from archeng.runner.desk import Desk
 from archeng.runner.failures import check_first_generation, failure
-from archeng.runner.options import (
-    Options,
-    Runtime,
-    check_seed,
-    check_settings,
-    split_options,
-    start_distribution,
-    start_point,
-    takes_model,
-)
-from archeng.runner.outcome import make_result
+from archeng.runner.options import start_point
+from archeng.runner.outcome import make_generation, make_result
+from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
-from archeng.runner.stored import (
-    header,
-    stored_form,
-    stored_model,
-    stored_settings,
-    version_changes,
-)
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
-from archeng.simulator import (
-    Call,
-    CallStatus,
-    Design,
-    Evaluator,
-    OnPyomoModel,
-    check_gate,
-    check_simulator,
-    make_pool,
-    process_count,
-)
+from archeng.simulator import Evaluator, check_gate, make_pool, process_count, told
 from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
@@ -86,27 +61,12 @@ class Run:
         settings: Settings | None = None,
         **options: Any,
     ) -> None:
-        chosen, runtime, rest = split_options(options)
-        settings = check_settings(settings)
-        check_seed(seed)
-        given = as_model(model, objective=simulator is None, **rest)
-        own = simulator is None and given.has_objective
-        if own and chosen.get("sense") is None:
-            chosen["sense"] = given.objective_sense
-        checked = Options(**{k: v for k, v in chosen.items() if v is not None or k != "sense"})
-        data = None
-        if runtime.journal is not None:
-            given, data = stored_form(given)
-        self._prepare(given, simulator, model, checked, settings, runtime)
-        self.seed = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
-        self._make_course(start_distribution(given, self.feasible_set, sigma))
-        self._course.begin(start_point(given, self.feasible_set, start))
-        if runtime.journal is not None:
-            about = header(
-                given, data, self.options, self.settings, self.seed, self._course.wide, own
-            )
-            self._open_journal(Journal.create(runtime.journal, about, self._snapshot()))
-        self._open_pool()
+        setup = new_setup(model, simulator, seed, sigma, settings, options)
+        self._prepare(setup)
+        self._course.begin(start_point(setup.model, setup.feasible_set, start))
+        path = setup.runtime.journal
+        journal = None if path is None else Journal.create(path, setup.header, self._snapshot())
+        self._open(journal)
 
     @classmethod
     def resume(
@@ -120,103 +80,63 @@ class Run:
         max_time: float | None = None,
         target: float | None = None,
         retry_failed: bool = False,
-        **runtime_options: Any,
+        **options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
-        chosen, runtime, rest = split_options(runtime_options)
-        unknown = sorted([*chosen.keys() - {"callback"}, *rest])
-        if unknown:
-            raise SettingsError(
-                f"resume() does not take {unknown}: they are the journal's. It takes "
-                "max_evaluations, max_time, target, callback and the options of the runtime."
-            )
+        limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
+        run = cls.__new__(cls)
         store = Journal.resume(journal)
         try:
-            about = store.header()
-            given = None if model is None else as_model(model, objective=about["own_objective"])
-            stored = {**about["options"], "callback": chosen.get("callback")}
-            new = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
-            stored.update({k: v for k, v in new.items() if v is not None})
-            run = cls.__new__(cls)
-            run._prepare(
-                stored_model(about, given),
-                simulator,
-                model,
-                Options(**stored),
-                stored_settings(about, settings),
-                runtime,
-            )
-            changes = version_changes(about)
-            if changes:
-                logger.warning("the run may not go on exactly, versions changed: %s", changes)
-            run.seed = int(about["seed"])
-            run._make_course(Distribution(**about["wide"]))
+            run._prepare(stored_setup(store.header(), simulator, model, settings, limits, options))
             run._restore(store, retry_failed)
-            run._open_journal(store)
-            run._open_pool()
         except BaseException:
             store.close()
             raise
+        run._open(store)
         return run
 
-    def _prepare(
-        self,
-        model: Model,
-        simulator: Any,
-        source: Any,
-        options: Options,
-        settings: Settings,
-        runtime: Runtime,
-    ) -> None:
+    def _prepare(self, setup: Setup) -> None:
         """Set up everything that does not depend on where the run stands."""
-        self.model, self.options, self.settings, self._runtime = model, options, settings, runtime
-        own = simulator is None and model.has_objective
-        self.simulator = model.objective_function() if own else simulator
-        if self.simulator is not None:
-            check_simulator(self.simulator)
-            check = getattr(self.simulator, "check_variables", None)
-            if check is not None:
-                check(model.variables)
-        if takes_model(runtime.simulator_takes, source, simulator):
-            self.simulator = OnPyomoModel(simulator, source)
-        self.feasible_set = compile_model(model)
-        for note in self.feasible_set.notes:
-            logger.debug("%s", note)
-        self._repairer = Repairer(self.feasible_set, settings)
-        self._team = RepairTeam(self._repairer, process_count(runtime.workers))
-        self._archive = Archive(
-            self.feasible_set, options.sign, settings.reuse_designs, _earlier(model, runtime)
-        )
+        self.model, self.simulator = setup.model, setup.simulator
+        self.options, self.settings, self.seed = setup.options, setup.settings, setup.seed
+        self.feasible_set = setup.feasible_set
         self.history: list[Generation] = []
         self.stop_reason: StopReason | None = None
-        self._journal: Journal | None = None
-        self._evaluator: Evaluator | None = None
+        self._runtime = setup.runtime
+        self._archive = Archive(
+            setup.feasible_set, setup.options.sign, setup.settings.reuse_designs, setup.earlier
+        )
+        repairer = Repairer(setup.feasible_set, setup.settings)
+        self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
+        self._course = Course(
+            repairer,
+            setup.wide,
+            setup.settings,
+            np.random.default_rng(setup.seed),
+            setup.options.population_size,
+            setup.options.restarts,
+            self._team,
+        )
         self._interruption = Interruption()
         self._begin = time.monotonic()
         self._candidates: list[Candidate] = []
-        self._outcomes: dict[int, Call] = {}
+        self._outcomes: dict[int, Evaluation] = {}
         self._pending: dict[int, Evaluation] = {}
         self._repair_seconds = 0.0
 
-    def _make_course(self, wide: Distribution) -> None:
-        self._course = Course(
-            self._repairer,
-            wide,
-            self.settings,
-            np.random.default_rng(self.seed),
-            self.options.population_size,
-            self.options.restarts,
-            self._team,
-        )
-
-    def _open_journal(self, journal: Journal) -> None:
+    def _open(self, journal: Journal | None) -> None:
+        """Start what has to be closed: workers and journal."""
         self._journal = journal
-
-    def _open_pool(self) -> None:
-        if self.simulator is not None:
-            policy = self._runtime.policy
-            pool = make_pool(self._runtime.workers, self.simulator, policy.timeout)
-            self._evaluator = Evaluator(pool, policy)
+        evaluator, policy = None, self._runtime.policy
+        try:
+            if self.simulator is not None:
+                pool = make_pool(self._runtime.workers, self.simulator, policy.timeout)
+                evaluator = Evaluator(pool, policy)
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
+        self._desk = Desk(self.feasible_set, self._archive, evaluator, journal)
 
     # -- looking --------------------------------------------------------------------------
 
@@ -241,16 +161,6 @@ class Run:
         return self._archive.n_failures
 
     @property
-    def n_restarts(self) -> int:
-        """Restarts begun so far."""
-        return self._course.n_restarts
-
-    @property
-    def ended(self) -> list[StopReason]:
-        """Why each finished restart ended."""
-        return self._course.ended
-
-    @property
     def max_evaluations(self) -> int | None:
         """The budget of simulator calls."""
         return self.options.max_evaluations
@@ -264,6 +174,11 @@ class Run:
     def distribution(self) -> Distribution:
         """The current search distribution, over the free variables."""
         return self._course.search.distribution
+
+    @property
+    def course(self) -> Course:
+        """The search through its generations and restarts."""
+        return self._course
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
@@ -297,10 +212,10 @@ class Run:
             raise SettingsError(
                 f"tell() got {len(objectives)} objectives for {len(self._candidates)} candidates."
             )
-        calls = [_told(value) for value in objectives]
-        plan = make_plan(self._candidates, self._archive, None)
-        for position in plan.positions:
-            self._record(position, self._keep(position, calls[position]))
+        calls = [told(value) for value in objectives]
+        where = len(self.history), self._course.n_restarts
+        for p in make_plan(self._candidates, self._archive, None).positions:
+            self._record(p, self._desk.keep(self._candidates[p], p, *where, calls[p]))
         if len(self._candidates) < len(self._population.repairs):
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
@@ -339,10 +254,7 @@ class Run:
     def close(self) -> None:
         """Give up workers and journal; :meth:`run` does it by itself."""
         self._team.close()
-        if self._evaluator is not None:
-            self._evaluator.close()
-        if self._journal is not None:
-            self._journal.close()
+        self._desk.close()
 
     # -- one generation -------------------------------------------------------------------
 
@@ -356,97 +268,44 @@ class Run:
         self._outcomes = {}
 
     def _simulate(self, positions: Sequence[int]) -> None:
-        """Simulate the new designs; they count in the order of the candidates, not of finishing."""
-        assert self._evaluator is not None
-        finished = {p: e for p in positions if (e := self._known_before(p)) is not None}
-        todo = [(p, self._gated(p)) for p in positions if p not in finished]
-        calls = self._evaluator.simulate(todo)
-        try:
-            for position in positions:
-                while position not in finished:
-                    answer = next(calls, None)
-                    if answer is None:
-                        return  # cancelled: the generation stays open
-                    finished[answer[0]] = self._keep(*answer)
-                    self._stop_early()
-                self._record(position, finished.pop(position))
+        """Simulate new designs until all are done, or there is a reason to stop."""
+        calls = self._desk.calls(
+            self._candidates,
+            positions,
+            len(self.history),
+            self._course.n_restarts,
+            self._pending,
+            self._stop_early,
+        )
+        with contextlib.closing(calls):
+            for position, evaluation in calls:
+                self._record(position, evaluation)
                 if self.stop_reason in (StopReason.TARGET, StopReason.MAX_FAILURES):
                     return
-        finally:
-            calls.close()  # type: ignore[attr-defined]
 
-    def _stop_early(self) -> None:
-        """Begin no further call once the time is up or the user wants to stop."""
+    def _stop_early(self) -> bool:
+        """Whether the time is up or the user wants to stop."""
         if self._interruption.asked:
             self.stop_reason = StopReason.INTERRUPTED
         elif self._out_of_time():
             self.stop_reason = StopReason.MAX_TIME
-        else:
-            return
-        assert self._evaluator is not None
-        self._evaluator.cancel_waiting()
-
-    def _gated(self, position: int) -> Design:
-        """Return a design that is about to be simulated, every row checked once more."""
-        design = self._candidates[position].design
-        assert design is not None
-        check_gate(self.feasible_set, design.x)
-        return design
-
-    def _known_before(self, position: int) -> Evaluation | None:
-        """Return the call if the journal has it, or an earlier run simulated the same design."""
-        design = self._gated(position)
-        stored = self._pending.get(position)
-        if stored is not None and np.array_equal(stored.x, design.x):
-            return stored
-        earlier = self._archive.find_earlier(design)
-        return None if earlier is None else self._keep(position, earlier)
-
-    def _keep(self, position: int, outcome: Call) -> Evaluation:
-        """Make the record of a finished call, durable before it is used."""
-        candidate = self._candidates[position]
-        assert candidate.design is not None
-        evaluation = Evaluation(
-            index=0,
-            generation=len(self.history),
-            restart=self.n_restarts,
-            x=candidate.design.x,
-            objective=outcome.objective,
-            status=outcome.status.value,
-            max_violation=check_gate(self.feasible_set, candidate.design.x),
-            sampled=candidate.sampled,
-            repair_kind=candidate.repair.kind.value,
-            repair_solver=candidate.repair.solver,
-            repair_iterations=candidate.repair.iterations,
-            repair_distance_squared=candidate.repair.distance_squared,
-            kkt_residual=candidate.repair.kkt_residual,
-            seconds=outcome.seconds,
-            message=outcome.message,
-            attempts=outcome.attempts,
-        )
-        if self._journal is not None:
-            self._journal.add_call(position, evaluation)
-        return evaluation
+        return self.stopped
 
     def _record(self, position: int, evaluation: Evaluation) -> None:
         """Take one finished call into the archive; stop if it reaches the target."""
         evaluation = replace(evaluation, index=len(self.evaluations))
-        self._outcomes[position] = Call(
-            CallStatus(evaluation.status),
-            evaluation.objective,
-            evaluation.message,
-            evaluation.seconds,
-        )
+        self._outcomes[position] = evaluation
         self._archive.add(evaluation)
-        if not self._outcomes[position].good:
-            logger.info("call %d: %s", evaluation.index, evaluation.message.strip())
-            most = self._runtime.policy.max_failures
-            if self._runtime.policy.on_failure == "raise":
-                raise failure("A call", evaluation, self.evaluations)
-            if most is not None and self.n_failures > most:
-                self.stop_reason = StopReason.MAX_FAILURES
-        elif self.options.reached(evaluation.objective):
-            self.stop_reason = StopReason.TARGET
+        policy = self._runtime.policy
+        if evaluation.good:
+            if self.options.reached(evaluation.objective):
+                self.stop_reason = StopReason.TARGET
+            return
+        logger.info("call %d: %s", evaluation.index, evaluation.message.strip())
+        if policy.on_failure == "raise":
+            raise failure("A call", evaluation, self.evaluations)
+        if policy.max_failures is not None and self.n_failures > policy.max_failures:
+            self.stop_reason = StopReason.MAX_FAILURES
 
     def _close_generation(self) -> None:
         """Rank and update; then stopping tests, restarts, journal, callback."""
@@ -456,13 +315,22 @@ class Run:
         tests = None
         if not self.stopped:
             tests = self._course.learn(self._population, objectives)
-        self._keep_history(before, objectives, begin_time)
+        record = make_generation(
+            self,
+            before,
+            self._population,
+            objectives,
+            self._outcomes.values(),
+            (self._repair_seconds, time.perf_counter() - begin_time),
+        )
+        self.history.append(record)
+        logger.debug("%s", record)
         self._candidates, self._pending = [], {}
         if tests is not None:
             self.stop_reason = self._course.restart_if_needed(self.n_evaluations)
             if self._journal is not None:
-                record = {**asdict(self.history[-1]), "tests": tests}
-                self._journal.add_generation(len(self.history) - 1, record, self._snapshot())
+                stored = {**asdict(record), "tests": tests}
+                self._journal.add_generation(record.generation, stored, self._snapshot())
             self.stop_reason = self.stop_reason or self._budget_reason()
         self._call_back()
 
@@ -474,30 +342,6 @@ class Run:
             if outcome is not None:
                 objectives[position] = self.options.sign * outcome.objective
         return objectives
-
-    def _keep_history(self, search: Any, objectives: Floats, begin_time: float) -> None:
-        eigenvalues = search.state.eigenvalues
-        finite = objectives[np.isfinite(objectives)]
-        now = time.perf_counter()
-        record = Generation(
-            generation=len(self.history),
-            restart=self.n_restarts,
-            population_size=search.parameters.population_size,
-            evaluations=self.n_evaluations,
-            best=float("nan") if self.best is None else self.best.objective,
-            best_in_generation=self.options.sign * float(finite.min()) if len(finite) else np.nan,
-            sigma=search.distribution.sigma,
-            alpha=search.alpha,
-            d_m=search.d_m,
-            condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
-            n_active=search.n_active,
-            repairs=dict(Counter(r.kind.value for r in self._population.repairs)),
-            repair_seconds=self._repair_seconds,
-            simulator_seconds=sum(o.seconds for o in self._outcomes.values()),
-            strategy_seconds=now - begin_time,
-        )
-        self.history.append(record)
-        logger.debug("%s", record)
 
     def _call_back(self) -> None:
         try:
@@ -551,19 +395,3 @@ class Run:
         self._begin = time.monotonic() - state["elapsed"]
         reason = state["stop_reason"]
         self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()
-
-
-def _earlier(model: Model, runtime: Runtime) -> dict[bytes, float]:
-    """Objectives of the designs that earlier runs finished."""
-    found: dict[bytes, float] = {}
-    for path in runtime.reuse:
-        found.update(finished_designs(path, model.element_names()))
-    return found
-
-
-def _told(value: float | None) -> Call:
-    """Return the outcome that a told objective stands for."""
-    number = float("nan") if value is None else float(value)
-    if np.isfinite(number):
-        return Call(CallStatus.OK, number, "", 0.0)
-    return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)

@@ -1,6 +1,6 @@
 """What stands between the optimiser and the engineer's simulator."""
 
-from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator
+from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator, told
 from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design
 from archeng.simulator.evaluate import Evaluator, make_pool, process_count
@@ -29,4 +29,5 @@ __all__ = [
     "process_count",
     "read_json",
     "read_regex",
+    "told",
 ]

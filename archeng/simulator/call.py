@@ -76,6 +76,14 @@ def call(simulator: Simulator, design: Design) -> Call:
     return Call(CallStatus.OK, number, "", time.perf_counter() - begin)
 
 
+def told(value: float | None) -> Call:
+    """Return the outcome that an objective told by the user stands for."""
+    number = float("nan") if value is None else float(value)
+    if np.isfinite(number):
+        return Call(CallStatus.OK, number, "", 0.0)
+    return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
+
+
 def _bad(status: CallStatus, message: str, begin: float) -> Call:
     return Call(status, float("nan"), message, time.perf_counter() - begin)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +70,9 @@ class Evaluator:
         self._pool, self._policy = pool, policy
         self._stopping = False
 
-    def simulate(self, designs: Sequence[tuple[int, Design]]) -> Iterator[tuple[int, Call]]:
+    def simulate(
+        self, designs: Sequence[tuple[int, Design]]
+    ) -> Generator[tuple[int, Call], None, None]:
         """Yield (key, outcome) for each (key, design), as they finish.
 
         Closing the iterator early kills or forgets what is still under way.

@@ -1,0 +1,121 @@
+"""`Desk`: where calls are ordered, finished calls are written down and put into their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+import numpy as np
+
+from archeng.journal import Journal
+from archeng.model import FeasibleSet
+from archeng.records import Evaluation
+from archeng.runner.archive import Archive
+from archeng.runner.candidates import Candidate
+from archeng.simulator import Call, Design, Evaluator, check_gate
+
+
+class Desk:
+    """Makes the calls of a generation.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+        Every design is checked against it once more before it is simulated.
+    archive : Archive
+        Asked for designs that earlier runs have finished.
+    evaluator : Evaluator or None
+        None for ask and tell.
+    journal : Journal or None
+        Every finished call is on disk before it is used.
+    """
+
+    def __init__(
+        self,
+        feasible_set: FeasibleSet,
+        archive: Archive,
+        evaluator: Evaluator | None,
+        journal: Journal | None,
+    ) -> None:
+        self._feasible_set, self._archive = feasible_set, archive
+        self._evaluator, self._journal = evaluator, journal
+
+    def calls(
+        self,
+        candidates: Sequence[Candidate],
+        positions: Sequence[int],
+        generation: int,
+        restart: int,
+        finished_before: Mapping[int, Evaluation],
+        time_to_stop: Callable[[], bool],
+    ) -> Generator[tuple[int, Evaluation], None, None]:
+        """Simulate the candidates at ``positions`` and yield them in that order.
+
+        The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
+        begins; those under way are waited for. Closing the iterator kills or forgets them.
+        """
+        assert self._evaluator is not None
+        finished: dict[int, Evaluation] = {}
+        todo: list[tuple[int, Design]] = []
+        for p in positions:
+            design = self._gated(candidates[p])
+            stored, earlier = finished_before.get(p), self._archive.find_earlier(design)
+            if stored is not None and np.array_equal(stored.x, design.x):
+                finished[p] = stored
+            elif earlier is not None:
+                finished[p] = self.keep(candidates[p], p, generation, restart, earlier)
+            else:
+                todo.append((p, design))
+        answers = self._evaluator.simulate(todo)
+        try:
+            for position in positions:
+                while position not in finished:
+                    answer = next(answers, None)
+                    if answer is None:
+                        return  # cancelled: the generation stays open
+                    p, outcome = answer
+                    finished[p] = self.keep(candidates[p], p, generation, restart, outcome)
+                    if time_to_stop():
+                        self._evaluator.cancel_waiting()
+                yield position, finished.pop(position)
+        finally:
+            answers.close()
+
+    def keep(
+        self, candidate: Candidate, position: int, generation: int, restart: int, outcome: Call
+    ) -> Evaluation:
+        """Make the record of a finished call, durable before it is used."""
+        assert candidate.design is not None
+        evaluation = Evaluation(
+            index=-1,  # its place in the run is known when its turn comes
+            generation=generation,
+            restart=restart,
+            x=candidate.design.x,
+            objective=outcome.objective,
+            status=outcome.status.value,
+            max_violation=check_gate(self._feasible_set, candidate.design.x),
+            sampled=candidate.sampled,
+            repair_kind=candidate.repair.kind.value,
+            repair_solver=candidate.repair.solver,
+            repair_iterations=candidate.repair.iterations,
+            repair_distance_squared=candidate.repair.distance_squared,
+            kkt_residual=candidate.repair.kkt_residual,
+            seconds=outcome.seconds,
+            message=outcome.message,
+            attempts=outcome.attempts,
+        )
+        if self._journal is not None:
+            self._journal.add_call(position, evaluation)
+        return evaluation
+
+    def close(self) -> None:
+        """Give up workers and journal."""
+        if self._evaluator is not None:
+            self._evaluator.close()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _gated(self, candidate: Candidate) -> Design:
+        """Return a candidate's design, every row checked once more at its very vector."""
+        assert candidate.design is not None
+        check_gate(self._feasible_set, candidate.design.x)
+        return candidate.design

@@ -1,0 +1,167 @@
+"""`Setup`: what a run needs and never changes, made from the user's options or from a journal."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from archeng.distribution import Distribution
+from archeng.errors import SettingsError
+from archeng.journal import finished_designs
+from archeng.model import FeasibleSet, Model, as_model, compile_model
+from archeng.runner.options import (
+    Options,
+    Runtime,
+    check_seed,
+    check_settings,
+    split_options,
+    start_distribution,
+    takes_model,
+)
+from archeng.runner.stored import (
+    header,
+    stored_form,
+    stored_model,
+    stored_settings,
+    version_changes,
+)
+from archeng.settings import Settings
+from archeng.simulator import OnPyomoModel, Simulator, check_simulator
+
+logger = logging.getLogger("archeng")
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that is fixed when a run begins.
+
+    Attributes
+    ----------
+    wide : Distribution
+        The initial search distribution, around any mean.
+    earlier : dict
+        Objectives of designs that earlier runs have finished, by the bytes of their vector.
+    header : dict
+        What a journal stores once.
+    """
+
+    model: Model
+    simulator: Simulator | None
+    feasible_set: FeasibleSet
+    options: Options
+    settings: Settings
+    runtime: Runtime
+    seed: int
+    wide: Distribution
+    earlier: dict[bytes, float]
+    header: dict[str, Any]
+
+
+def new_setup(
+    source: Any,
+    simulator: Any,
+    seed: int | None,
+    sigma: Any,
+    settings: Settings | None,
+    keywords: Mapping[str, Any],
+) -> Setup:
+    """Check and prepare what the user passed to ``solve`` or ``Run``."""
+    chosen, runtime, rest = split_options(keywords)
+    settings = check_settings(settings)
+    check_seed(seed)
+    model = as_model(source, objective=simulator is None, **rest)
+    own = simulator is None and model.has_objective
+    if chosen.get("sense") is None:
+        chosen["sense"] = model.objective_sense if own else "minimize"
+    options = Options(**chosen)
+    data = None
+    if runtime.journal is not None:
+        model, data = stored_form(model)
+    call = _simulator(model, simulator, source, runtime)
+    feasible_set = _compiled(model)
+    number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+    wide = start_distribution(model, feasible_set, sigma)
+    return Setup(
+        model=model,
+        simulator=call,
+        feasible_set=feasible_set,
+        options=options,
+        settings=settings,
+        runtime=runtime,
+        seed=number,
+        wide=wide,
+        earlier=_earlier(model, runtime),
+        header=header(model, data, options, settings, number, wide, own)
+        if runtime.journal is not None
+        else {},
+    )
+
+
+def stored_setup(
+    stored: Mapping[str, Any],
+    simulator: Any,
+    source: Any,
+    settings: Settings | None,
+    limits: Mapping[str, Any],
+    keywords: Mapping[str, Any],
+) -> Setup:
+    """Prepare the run of a journal again; ``limits`` that are not None replace the stored ones."""
+    chosen, runtime, rest = split_options(keywords)
+    unknown = sorted([*chosen.keys() - {"callback"}, *rest])
+    if unknown:
+        raise SettingsError(
+            f"resume() does not take {unknown}: they are the journal's. It takes max_evaluations, "
+            "max_time, target, callback and the options of the runtime."
+        )
+    given = None if source is None else as_model(source, objective=stored["own_objective"])
+    model = stored_model(stored, given)
+    options = {**stored["options"], "callback": chosen.get("callback")}
+    options.update({k: v for k, v in limits.items() if v is not None})
+    changes = version_changes(stored)
+    if changes:
+        logger.warning("the run may not go on exactly, versions changed: %s", ", ".join(changes))
+    return Setup(
+        model=model,
+        simulator=_simulator(model, simulator, source, runtime),
+        feasible_set=_compiled(model),
+        options=Options(**options),
+        settings=stored_settings(stored, settings),
+        runtime=runtime,
+        seed=int(stored["seed"]),
+        wide=Distribution(**stored["wide"]),
+        earlier=_earlier(model, runtime),
+        header=dict(stored),
+    )
+
+
+def _simulator(model: Model, simulator: Any, source: Any, runtime: Runtime) -> Simulator | None:
+    """Return what is called with a Design: the user's simulator, or the model's own objective."""
+    if takes_model(runtime.simulator_takes, source, simulator):
+        check_simulator(simulator)
+        return OnPyomoModel(simulator, source)
+    if simulator is None:
+        return model.objective_function() if model.has_objective else None
+    check_simulator(simulator)
+    check = getattr(simulator, "check_variables", None)
+    if check is not None:
+        check(model.variables)
+    return simulator  # type: ignore[no-any-return]
+
+
+def _compiled(model: Model) -> FeasibleSet:
+    feasible_set = compile_model(model)
+    for note in feasible_set.notes:
+        logger.debug("%s", note)
+    return feasible_set
+
+
+def _earlier(model: Model, runtime: Runtime) -> dict[bytes, float]:
+    """Objectives of the designs that earlier runs finished."""
+    found: dict[bytes, float] = {}
+    for path in runtime.reuse:
+        found.update(finished_designs(path, model.element_names()))
+    return found
