@@ -67,7 +67,7 @@ class ArchengSolver:
 
     def __init__(self, **options: Any) -> None:
         options.pop("type", None)  # SolverFactory passes its own name
-        self.options = Bunch(**options)
+        self.options = Bunch(**{**options.pop("options", {}), **options})
 
     def available(self, exception_flag: bool = True) -> bool:
         """Return True: archeng needs no program besides itself."""

@@ -12,12 +12,14 @@ from archeng.distribution import Floats
 from archeng.errors import InfeasibleModelError
 from archeng.model import FeasibleSet, Model, compile_model, model_variables, number, text_table
 from archeng.repair import Repairer
+from archeng.runner.options import check_seed
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
 
 
 def check(options: argparse.Namespace) -> int:
     """Print the model and whether it has a feasible design."""
+    check_seed(options.seed)
     model = load_model(options.file, options.object)
     try:
         fs = compile_model(model)
@@ -52,8 +54,10 @@ def _tables(model: Model, fs: FeasibleSet) -> str:
 def _freedom(fs: FeasibleSet, point: Floats) -> str:
     """Free variables less the independent equalities, at a feasible design."""
     jacobian = fs.values_and_jacobian(point)[1][fs.equality]
-    scale = np.where(np.isnan(fs.scale), 1.0, fs.scale)
-    rank = int(np.linalg.matrix_rank(jacobian * scale)) if len(jacobian) else 0
+    scaled = jacobian * np.where(np.isnan(fs.scale), 1.0, fs.scale)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    unit = scaled / np.where(lengths > 0, lengths, 1.0)
+    rank = int(np.linalg.matrix_rank(unit)) if len(jacobian) else 0
     equalities = int(np.sum(fs.equality))
     dependent = "" if rank == equalities else f" ({equalities - rank} of them depend on the others)"
     return (

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from archeng.errors import ModelError
+import cloudpickle
+
+from archeng.errors import ArchengError, ModelError
 from archeng.model import Model, as_model, is_importable
 
 _USUAL = ("model", "make_model", "build_model", "create_model")
@@ -23,33 +27,41 @@ def load_model(file: str, name: str | None = None) -> Model:
     ModelError
         If the file cannot be run, or it is not clear which object is the model.
     """
-    path = Path(file)
-    if not path.exists():
-        raise ModelError(f"{file}: no such file.")
+    path = existing(file)
     if path.suffix == ".py":
-        return as_model(find_model(load_module(path), name), objective=False)
+        with imported(path) as module:
+            return as_model(find_model(module, name), objective=False)
     if name is not None:
         raise ModelError(f"--object is for Python files, not for {file}.")
     return as_model(path, objective=False)
 
 
-def load_module(path: Path) -> ModuleType:
-    """Import a Python file; its folder is on the path, as with ``python file.py``."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+def existing(file: str) -> Path:
+    """Return the path of a file that exists."""
+    if not Path(file).is_file():
+        raise ModelError(f"{file}: no such file.")
+    return Path(file)
+
+
+@contextlib.contextmanager
+def imported(path: Path) -> Iterator[ModuleType]:
+    """Import a Python file; while the block runs its folder is on the path, as for a script."""
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_study"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ModelError(f"{path}: cannot be imported as a Python module.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    before = list(sys.path)
     sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ModelError(
-            f"{path}: {type(error).__name__} while it was imported: {error}"
-        ) from error
+        with _own_errors(path, "while it was imported"):
+            spec.loader.exec_module(module)
+        cloudpickle.register_pickle_by_value(module)  # workers need not find the file
+        yield module
     finally:
-        sys.path.pop(0)
-    return module
+        sys.path[:] = before
+        sys.modules.pop(name, None)
 
 
 def find_model(module: ModuleType, name: str | None) -> Any:
@@ -57,10 +69,10 @@ def find_model(module: ModuleType, name: str | None) -> Any:
     if name is not None:
         if not hasattr(module, name):
             raise ModelError(f"{module.__file__}: there is no {name!r} in it.")
-        return _made(getattr(module, name))
+        return _made(module, name)
     for usual in _USUAL:
         if hasattr(module, usual):
-            return _made(getattr(module, usual))
+            return _made(module, usual)
     found = {k: v for k, v in vars(module).items() if is_importable(v)}
     if len({id(v) for v in found.values()}) == 1:
         return next(iter(found.values()))
@@ -71,5 +83,21 @@ def find_model(module: ModuleType, name: str | None) -> Any:
     )
 
 
-def _made(value: Any) -> Any:
-    return value() if inspect.isfunction(value) else value
+def _made(module: ModuleType, name: str) -> Any:
+    """Return an object of the module; a function is called."""
+    value = getattr(module, name)
+    if not inspect.isfunction(value):
+        return value
+    with _own_errors(Path(str(module.__file__)), f"in {name}()"):
+        return value()
+
+
+@contextlib.contextmanager
+def _own_errors(path: Path, where: str) -> Iterator[None]:
+    """Report whatever goes wrong in the user's file as an error of that file."""
+    try:
+        yield
+    except ArchengError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{path}: {type(error).__name__} {where}: {error}") from error

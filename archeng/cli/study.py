@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from archeng.cli.load import find_model, load_module
+from archeng.cli.load import existing, find_model, imported
 from archeng.errors import ModelError
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
@@ -17,23 +16,25 @@ from archeng.runner import resume, solve
 
 def run(options: argparse.Namespace) -> int:
     """Solve the study of a Python file."""
-    study = load_module(_existing(options.study))
-    keywords = {**_study_options(study), **_given(options, _RUN_OPTIONS), **_runtime(options)}
-    model = find_model(study, options.object)
-    return _report(solve(model, _simulator(study), **keywords), options)
+    with imported(existing(options.study)) as study:
+        keywords = {**_study_options(study), **_given(options, _RUN_OPTIONS), **_runtime(options)}
+        model = find_model(study, options.object)
+        return _report(solve(model, _simulator(study), **keywords), options)
 
 
 def go_on(options: argparse.Namespace) -> int:
     """Resume the run of a journal with the simulator of a study."""
-    simulator, model, takes = None, None, {}
-    if options.study is not None:
-        study = load_module(_existing(options.study))
-        simulator, model = _simulator(study), find_model(study, options.object)
-        own = _study_options(study)
-        takes = {k: own[k] for k in ("simulator_takes",) if k in own}
-    keywords = {**takes, **_given(options, _LIMITS), **_runtime(options)}
+    keywords = {**_given(options, _LIMITS), **_runtime(options)}
     keywords["retry_failed"] = options.retry_failed
-    return _report(resume(options.journal, simulator, model=model, **keywords), options)
+    if options.study is None:
+        return _report(resume(options.journal, **keywords), options)
+    with imported(existing(options.study)) as study:
+        takes = _study_options(study).get("simulator_takes", "design")
+        model = find_model(study, options.object)
+        result = resume(
+            options.journal, _simulator(study), model=model, simulator_takes=takes, **keywords
+        )
+        return _report(result, options)
 
 
 _LIMITS = ("max_evaluations", "max_time", "target")
@@ -49,12 +50,6 @@ def _given(options: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any
 
 def _runtime(options: argparse.Namespace) -> dict[str, Any]:
     return {**_given(options, _RUNTIME), "verbose": not options.quiet}
-
-
-def _existing(file: str) -> Path:
-    if not Path(file).is_file():
-        raise ModelError(f"{file}: no such file.")
-    return Path(file)
 
 
 def _simulator(study: ModuleType) -> Any:

@@ -4,10 +4,10 @@ from archeng.model.compile import compile_model
 from archeng.model.convert import as_model, is_importable
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
-from archeng.model.from_nl import from_nl
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
+from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, to_data
-from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, is_pyomo
+from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.variable import Variable
 
@@ -30,6 +30,7 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "has_objective",
     "is_importable",
     "is_pyomo",
     "model_variables",

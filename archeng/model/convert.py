@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,9 @@ import casadi as ca
 
 from archeng.errors import ModelError
 from archeng.model.from_casadi import from_nlp, from_opti
-from archeng.model.from_nl import from_nl
 from archeng.model.model import Model
+from archeng.model.nl import from_nl
 from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
-
-logger = logging.getLogger("archeng")
 
 _NLP = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
 _OPTI = ("names", "scale", "tolerance")
@@ -44,8 +41,6 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
         return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
     if is_pyomo(model):
         _check(arguments, _OTHER, "A Pyomo model")
-        if has_objective(model) and not objective:
-            logger.info("the objective of Pyomo model %s is ignored: a simulator is given", model)
         return from_pyomo(model, objective=objective and has_objective(model), **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):
         _check(arguments, _OTHER, "An .nl file")

@@ -12,7 +12,7 @@ import numpy as np
 from archeng.distribution import Distribution
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
-from archeng.model import FeasibleSet, Model, as_model, compile_model
+from archeng.model import FeasibleSet, Model, as_model, compile_model, has_objective, is_pyomo
 from archeng.runner.options import (
     Options,
     Runtime,
@@ -75,6 +75,8 @@ def new_setup(
     check_seed(seed)
     model = as_model(source, objective=simulator is None, **rest)
     own = simulator is None and model.has_objective
+    if simulator is not None and is_pyomo(source) and has_objective(source):
+        logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
     if chosen.get("sense") is None:
         chosen["sense"] = model.objective_sense if own else "minimize"
     options = Options(**chosen)

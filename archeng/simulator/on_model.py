@@ -18,19 +18,19 @@ class OnPyomoModel:
 
     def __init__(self, simulator: Callable[[Any], Any], model: Any) -> None:
         self._simulator = simulator
-        self._model = copy_of(model)
+        self._root, self._model = copy_of(model)
         self._local = threading.local()
 
     def __call__(self, design: Design) -> Any:
         """Load the design into this thread's copy and simulate it."""
         if not hasattr(self._local, "copy"):
-            self._local.copy = copy_of(self._model)
+            self._local.root, self._local.copy = copy_of(self._model)
             self._local.values = ModelValues(self._local.copy, design)
         self._local.values.set(design)
         return self._simulator(self._local.copy)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_simulator": self._simulator, "_model": self._model}
+        return {"_simulator": self._simulator, "_root": self._root, "_model": self._model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -49,6 +49,18 @@ def test_every_constraint_that_shares_an_unsupported_expression_is_named() -> No
     assert set(problems(m)) == {"c[1]", "c[2]", "c[3]"}
 
 
+def test_every_reason_within_one_constraint_once() -> None:
+    m = base_model()
+    m.f = pyo.ExternalFunction(function=lambda a: a)
+    m.u = pyo.Param([1, 2, 3], mutable=True, within=pyo.Reals)
+    body = m.u[1] * m.x + m.f(m.y) + m.x ** m.u[2] + m.u[1] * m.y
+    m.c = pyo.Constraint(expr=body <= m.u[3])
+    reasons = problems(m)["c"]
+    assert len(reasons) == 4
+    for word in ("u[1]", "u[2]", "u[3]", "'f'"):
+        assert sum(word in reason for reason in reasons) == 1
+
+
 def test_values_that_are_missing() -> None:
     m = base_model()
     m.u = pyo.Param(mutable=True, within=pyo.Reals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import pickle
 import threading
@@ -43,10 +44,14 @@ def distance(m: Any) -> float:
 # -- the model's own objective ---------------------------------------------------------------
 
 
-def test_own_objective_minimised_and_the_model_unchanged() -> None:
+def test_own_objective_minimised_and_the_model_unchanged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     m = beam()
     before = snapshot(m)
-    result = archeng.solve(m, seed=1)
+    with caplog.at_level(logging.INFO, logger="archeng"):
+        result = archeng.solve(m, seed=1)
+    assert not [r for r in caplog.records if "ignored" in r.message]
     assert snapshot(m) == before
     assert result.success
     assert result.fun == pytest.approx(4.125, abs=1e-8)
@@ -206,6 +211,20 @@ def test_a_simulator_of_the_model_cannot_spoil_the_users_model() -> None:
     assert [e.objective for e in result.evaluations] == [e.objective for e in clean.evaluations]
 
 
+def test_the_copy_is_that_of_the_moment_of_import() -> None:
+    m = beam()
+    limits: list[float] = []
+
+    def simulator(copy: Any) -> float:
+        limits.append(copy.p.value)
+        return distance(copy)
+
+    run = archeng.Run(m, simulator, simulator_takes="model", seed=1, max_evaluations=10)
+    m.p = 99.0
+    assert run.run().nfev == 10
+    assert set(limits) == {2.5}
+
+
 def test_a_simulator_of_a_sub_block_gets_the_same_block_of_a_copy() -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 1), initialize=0.5)
@@ -217,6 +236,7 @@ def test_a_simulator_of_a_sub_block_gets_the_same_block_of_a_copy() -> None:
     before = snapshot(m)
 
     def simulator(block: Any) -> float:
+        gc.collect()  # a block does not keep its model alive; something must
         assert block.name == "u[b]"
         assert block.model() is not m
         assert block.model().u["a"].y.value == 1
@@ -279,6 +299,18 @@ def test_load_into_sets_the_variables_and_nothing_else(tmp_path: Path) -> None:
     assert pyo.value(m.o) == pytest.approx(result.fun, rel=1e-12)
 
 
+@pytest.mark.parametrize("takes", ["design", "model"])
+def test_variables_of_deactivated_blocks_that_are_used_elsewhere(takes: Any) -> None:
+    m = beam()
+    m.used = pyo.Constraint(expr=m.b[2].s >= m.x - 1)
+    result = archeng.solve(
+        m, lambda thing: 1.0 * len(str(thing)), simulator_takes=takes, seed=1, max_evaluations=5
+    )
+    assert "b[2].s" in result.design
+    result.load_into(m)
+    assert m.b[2].s.value == result.design["b[2].s"]
+
+
 def test_load_into_the_wrong_thing_changes_nothing() -> None:
     result = archeng.solve(beam(), seed=1, max_evaluations=10)
     other = beam()
@@ -294,9 +326,11 @@ def test_load_into_the_wrong_thing_changes_nothing() -> None:
 
 def test_load_into_without_a_design() -> None:
     m = beam()
-    result = archeng.solve(m, lambda d: float("nan"), seed=1, max_evaluations=10)
+    m.o.deactivate()
+    run = archeng.Run(m, seed=1, max_evaluations=10)
+    run.tell([None] * len(run.ask()))
     with pytest.raises(ModelError, match="nothing"):
-        result.load_into(m)
+        run.result().load_into(m)
     assert m.x.value == 1.75
 
 

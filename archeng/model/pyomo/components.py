@@ -69,7 +69,7 @@ def is_pyomo(model: Any) -> bool:
 
 def has_objective(model: Any) -> bool:
     """Whether a Pyomo model has an active objective."""
-    return next(_objectives(model), None) is not None
+    return isinstance(model, BlockData) and next(_objectives(model), None) is not None
 
 
 def from_pyomo(
@@ -179,9 +179,17 @@ def _check_components(block: Any, state: _Import) -> None:
             ctype = component.ctype
             if ctype in _READ or ctype in _NEEDLESS or ctype.__name__ in _NEEDLESS_NAMES:
                 continue
-            if getattr(component, "active", True):
+            if _in_use(component):
                 why = _WHY.get(ctype.__name__, "this kind of component is not supported")
                 state.problem(component.name, f"{ctype.__name__}: {why}")
+
+
+def _in_use(component: Any) -> bool:
+    """Whether some element is active and not fixed; references are left to their target."""
+    if component.is_reference() or not getattr(component, "active", True):
+        return False
+    elements = list(component.values()) if hasattr(component, "values") else [component]
+    return any(getattr(e, "active", True) and not getattr(e, "fixed", False) for e in elements)
 
 
 def _factors(block: Any) -> SuffixFinder:
@@ -257,8 +265,8 @@ def _end(var: Any, which: str, state: _Import) -> float:
     if expression is None:
         return -np.inf if which == "lower" else np.inf
     number, why = constant(expression)
-    if why:
-        state.problem(var.name, f"{which} bound: {why}")
+    if why or np.isnan(number):
+        state.problem(var.name, f"{which} bound: {why or 'is NaN'}")
         return 0.0 if which == "lower" else 1.0
     return number
 
@@ -281,7 +289,7 @@ def _constraint(constraint: Any, converter: Converter, state: _Import) -> None:
         problems += [why] if why else []
     for why in dict.fromkeys(problems):
         state.problem(name, why)
-    if not problems and np.any(np.isfinite(ends)):
+    if not problems and ends != [-np.inf, np.inf]:
         row = Row(ca.SX(expression), ends[0], ends[1])
         state.constraints.append(Constraint(name, (row,), state.tolerance, "Pyomo"))
 

@@ -126,13 +126,14 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         super().__init__()
         self.problems: list[str] = []
         self._symbol_of = symbol_of
-        self._shared: dict[int, Any] = {}
+        self._shared: dict[int, tuple[Any, list[str]]] = {}
+        self._marks: list[int] = []  # where the problems of open named expressions begin
         self._alive: list[Any] = []  # keeps the ids in _shared valid
         self._handlers: dict[type, Handler] = {}
 
     def convert(self, expression: Any) -> tuple[Any, list[str]]:
         """Return the SX of an expression and what was unsupported in it."""
-        self.problems = []
+        self.problems, self._marks = [], []
         value = self.walk_expression(expression)
         return value, list(dict.fromkeys(self.problems))
 
@@ -155,9 +156,12 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
             return False, self._leaf(child)
         if child.is_named_expression_type():
             if id(child) in self._shared:
-                return False, self._shared[id(child)]
+                value, problems = self._shared[id(child)]
+                self.problems += problems
+                return False, value
             if child.expr is None:
                 return False, self._problem(f"expression {child.name!r} has no value")
+            self._marks.append(len(self.problems))
             return True, None
         if not child.is_potentially_variable():
             return False, self._number(child)
@@ -165,7 +169,7 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
 
     def exitNode(self, node: Any, data: Sequence[Any]) -> Any:  # noqa: D102
         if node.is_named_expression_type():
-            self._shared[id(node)] = data[0]
+            self._shared[id(node)] = (data[0], self.problems[self._marks.pop() :])
             self._alive.append(node)
             return data[0]
         try:

@@ -40,17 +40,20 @@ class ModelValues:
                 f"Pyomo model {root.name!r} has no variable {', '.join(missing)}; it is not the "
                 "model of this design."
             )
-        self._variables = {name: every[name] for name in wanted}
+        # what is fixed now has its value; what a simulator fixes later is still the design's
+        self._variables = {name: every[name] for name in wanted if not every[name].fixed}
 
     def set(self, values: Mapping[str, float]) -> None:
-        """Set the variables; fixed ones already have their value and stay untouched."""
+        """Set the variables that were free at first; the others have their value."""
         for name, var in self._variables.items():
-            if not var.fixed:
-                var.set_value(float(values[name]), skip_validation=True)
+            var.set_value(float(values[name]), skip_validation=True)
 
 
-def copy_of(model: Any) -> Any:
-    """Return a copy of a model; of a block, the same block in a copy of its whole model."""
+def copy_of(model: Any) -> tuple[Any, Any]:
+    """Copy a whole model; return the copy and, in it, the given block (the copy itself if whole).
+
+    The first must be kept: a block holds its model only weakly.
+    """
     root = model.model()
     clone = root.clone()
-    return clone if model is root else clone.find_component(model)
+    return clone, clone if model is root else clone.find_component(model)

@@ -1,0 +1,148 @@
+"""`from_nl`: a `Model` from an ``.nl`` file and the names beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import ModelError, UnsupportedModelError
+from archeng.model.model import Constraint, Model, half_width
+from archeng.model.nl.reader import NlFile, read
+from archeng.model.relation import Row
+from archeng.model.variable import Variable, make_variable
+
+
+def from_nl(
+    path: str | Path,
+    *,
+    scale: Mapping[str, float] | None = None,
+    tolerance: float | None = None,
+    objective: bool = False,
+    name: str | None = None,
+) -> Model:
+    """Import an AMPL ``.nl`` file, as AMPL, GAMS, JuMP and Pyomo write them.
+
+    Parameters
+    ----------
+    path : str or Path
+        A text ``.nl`` file. Names come from the ``.col`` and ``.row`` files beside it; without
+        them variables are ``x0``, ``x1``, ... and rows ``c0``, ``c1``, ... Suffixes are ignored.
+    scale : mapping, optional
+        Initial standard deviation by variable name, for variables without both bounds. By
+        default a fifth of the variable's initial value, at least 0.2.
+    tolerance : float, optional
+        Half-width of equality constraints; 1e-6 by default.
+    objective : bool
+        Keep the objective (the first one), so that ``archeng.solve(model)`` needs no simulator.
+    name : str, optional
+        By default the file's name.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UnsupportedModelError
+        Lists everything in the file that cannot be imported.
+    ModelError
+        The file cannot be read, is in the binary format, or is damaged.
+    """
+    file = Path(path)
+    try:
+        contents = read(_text(file))
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
+    names = _names(file.with_suffix(".col"), "x", contents.variables, 0)
+    others = contents.objectives + contents.logical
+    rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
+    if contents.problems:
+        problems = {_owner(key, rows): why for key, why in contents.problems.items()}
+        raise UnsupportedModelError(f"{file}", problems)
+    unknown = sorted(set(scale or {}) - set(names))
+    if unknown:
+        raise ModelError(f"scale: {unknown} are not variables of {file}.")
+    model = Model(name or file.stem)
+    for i, label in enumerate(names):
+        model.add_symbol(contents.symbols[i], _variable(contents, i, label, dict(scale or {})))
+    model.add_constraints(_constraints(contents, rows, half_width(tolerance, str(file)), file.name))
+    if objective:
+        if not contents.goals:
+            raise ModelError(f"There is no simulator, and {file} has no objective.")
+        body, maximize = contents.goals[0]
+        expression = ca.SX(contents.with_linear("G", 0, body))
+        model.set_objective(expression, "maximize" if maximize else "minimize")
+    return model
+
+
+def _text(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read ({error.strerror or error}).") from error
+    if raw[:1] == b"b":
+        raise ModelError(
+            f"{file}: is a binary .nl file. Write it as text (AMPL: `write gmodel;`, Pyomo and "
+            "JuMP do so by default)."
+        )
+    if raw[:1] != b"g":
+        raise ModelError(f"{file}: is not an .nl file; the first character must be `g`.")
+    return raw.decode("utf-8", errors="replace")
+
+
+def _names(file: Path, prefix: str, size: int, others: int) -> list[str]:
+    """Names of variables (``.col``) or rows (``.row``, which may end with the objectives)."""
+    if not file.exists():
+        return [f"{prefix}{i}" for i in range(size)]
+    try:
+        names = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{file}: cannot be read as text ({error}).") from error
+    if not size <= len(names) <= size + others or "" in names[:size]:
+        raise ModelError(
+            f"{file}: has {len(names)} names (or an empty one) but the .nl file needs {size}; it "
+            "belongs to another model. Remove it or write it again."
+        )
+    return names[:size]
+
+
+def _owner(segment: str, rows: list[str]) -> str:
+    """Name the owner of a segment that cannot be imported."""
+    kind, digits = segment[:1], segment[1:]
+    if not digits.isdigit():
+        return segment
+    if kind == "C":
+        return f"constraint {rows[int(digits)]}"
+    return {"O": f"objective {digits}", "V": f"common expression {digits}"}.get(kind, segment)
+
+
+def _variable(contents: NlFile, i: int, label: str, scale: Mapping[str, float]) -> Variable:
+    assert contents.bounds is not None
+    low, high = contents.bounds[i]
+    bounded = np.isfinite(low) and np.isfinite(high)
+    guess = None if bounded else float(np.clip(0.0, low, high))
+    start = contents.start.get(i, guess)
+    default = None if start is None or bounded else max(abs(start), 1.0) / 5.0
+    return make_variable(
+        label,
+        lower=low,
+        upper=high,
+        start=start,
+        scale=scale.get(label, default),
+        unit="",
+        shape=(),
+    )
+
+
+def _constraints(contents: NlFile, rows: list[str], width: float, source: str) -> list[Constraint]:
+    found = []
+    for i, (low, high) in enumerate(contents.row_limits or []):
+        if np.isfinite(low) or np.isfinite(high):
+            body = ca.SX(contents.with_linear("J", i, contents.bodies[i]))
+            found.append(Constraint(rows[i], (Row(body, low, high),), width, source))
+    return found
