@@ -91,7 +91,7 @@ def build(tokens: Sequence[Token], variable: Callable[[int], Any]) -> Any:
 def _token(number: int, text: str, lines: Iterator[tuple[int, str]]) -> Token:
     key, rest = text[:1], text[1:]
     if key in "nsl":
-        return Token(0, ca.SX(finite(rest)), number)
+        return Token(0, finite(rest), number)
     if key == "v":
         return Token(0, count(rest), number)
     if key == "f":

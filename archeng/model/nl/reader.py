@@ -63,9 +63,10 @@ class NlFile:
         return self.common[index]
 
     def with_linear(self, kind: str, index: int, body: Any) -> Any:
-        """Add the linear terms of a row (J) or an objective (G)."""
+        """Add the linear terms of a row (J) or an objective (G); zeros only mark columns."""
         for column, coefficient in self.linear[kind].get(index, []):
-            body = body + coefficient * self.symbols[column]
+            if coefficient != 0.0:
+                body = body + coefficient * self.symbols[column]
         return body
 
 
