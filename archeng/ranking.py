@@ -19,10 +19,10 @@ Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -53,8 +53,8 @@ def total_order(objectives: Floats, distances_squared: Floats, alpha: float) -> 
 
 def normal_order_statistics(k: int) -> Floats:
     """Return the expected order statistics (k,) of k standard normals, ascending (Blom)."""
-    i = np.arange(1, k + 1)
-    return np.asarray(ndtri((i - 0.375) / (k + 0.25)), dtype=float)
+    normal = NormalDist()
+    return np.array([normal.inv_cdf((i - 0.375) / (k + 0.25)) for i in range(1, k + 1)])
 
 
 def sphere_step_size(weights: Floats, population_size: int, n: int) -> float:
