@@ -48,6 +48,10 @@ _SOLUTIONS = {
     Status.STOPPED: SolutionStatus.stoppedByLimit,
     Status.NONE: SolutionStatus.unknown,
 }
+_MEANINGLESS = {
+    "keepfiles", "logfile", "report_timing", "solnfile", "suffixes", "symbolic_solver_labels",
+    "warmstart",
+}  # fmt: skip
 _NOT_OPTIONS = {"model", "simulator", "import_arguments", "callback", "simulator_takes"}
 _OPTIONS = sorted(
     (set(inspect.signature(solve).parameters) - _NOT_OPTIONS) | {"scale", "tolerance"}
@@ -102,6 +106,7 @@ class ArchengSolver:
         load_solutions: bool = True,
         options: Mapping[str, Any] | None = None,
         callback: Callable[[Any], None] | None = None,
+        **usual: Any,
     ) -> SolverResults:
         """Solve a Pyomo model.
 
@@ -122,6 +127,9 @@ class ArchengSolver:
             Keywords of :func:`archeng.solve`, for this call.
         callback : callable, optional
             As in :func:`archeng.solve`.
+        **usual
+            ``keepfiles``, ``warmstart`` and the like, which callers pass to every Pyomo solver,
+            mean nothing here.
 
         Returns
         -------
@@ -134,6 +142,11 @@ class ArchengSolver:
             A model or an option that makes no sense. A model without a feasible design and a
             simulator that cannot be used are not raised but returned as results.
         """
+        strange = sorted(set(usual) - _MEANINGLESS)
+        if strange:
+            raise SettingsError(
+                f"solve() does not take {strange}. Options of archeng go into options={{...}}."
+            )
         keywords = {**self.options, **dict(options or {})}
         unknown = sorted(set(keywords) - set(_OPTIONS))
         if unknown:
@@ -196,7 +209,7 @@ def _with_result(model: Any, result: Result) -> Any:
     status, end = _ENDS.get(
         result.stop_reason, (SolverStatus.ok, TerminationCondition.locallyOptimal)
     )
-    if result.status is Status.NONE:
+    if result.status is Status.NONE and result.stop_reason not in _ENDS:
         status, end = SolverStatus.error, TerminationCondition.noSolution
     elif end is TerminationCondition.locallyOptimal and result.status is Status.STOPPED:
         status, end = SolverStatus.warning, TerminationCondition.minStepLength

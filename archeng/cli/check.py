@@ -38,8 +38,7 @@ def _tables(model: Model, fs: FeasibleSet) -> str:
         (
             info.name,
             f"{info.kind.value} equality" if info.equality else info.kind.value,
-            number(low),
-            number(high),
+            *_limits(low, high, info.equality),
             info.source or "-",
         )
         for info, low, high in zip(fs.rows, fs.lower, fs.upper, strict=True)
@@ -49,6 +48,14 @@ def _tables(model: Model, fs: FeasibleSet) -> str:
     if rows:
         text += "\n\n" + text_table(("row", "kind", "lower", "upper", "source"), rows)
     return text + "".join(f"\nnote: {note}" for note in fs.notes)
+
+
+def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
+    """Limits of a row; of an equality the value and its tolerance."""
+    if not equality:
+        return number(low), number(high)
+    middle = (low + high) / 2
+    return f"{number(middle)} +- {(high - low) / 2:.3g}", number(middle)
 
 
 def _freedom(fs: FeasibleSet, point: Floats) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from archeng.journal import Journal
+from archeng.errors import SettingsError
+from archeng.journal import Journal, readable
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -22,7 +24,8 @@ def status(options: argparse.Namespace) -> int:
     """Print where a run stands."""
     journal = Journal.read(options.journal)
     try:
-        sys.stdout.write("\n".join(_lines(journal)) + "\n")
+        with readable(options.journal):
+            sys.stdout.write("\n".join(_lines(journal)) + "\n")
     finally:
         journal.close()
     return 0
@@ -32,11 +35,12 @@ def export(options: argparse.Namespace) -> int:
     """Write every finished call as CSV."""
     journal = Journal.read(options.journal)
     try:
-        if options.csv in (None, "-"):
-            _write(journal, sys.stdout)
-        else:
-            with Path(options.csv).open("w", newline="", encoding="utf-8") as stream:
-                _write(journal, stream)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(readable(options.journal))
+            stream: Any = sys.stdout
+            if options.csv not in (None, "-"):
+                stream = stack.enter_context(_created(options.csv))
+            _write(journal, stream)
     finally:
         journal.close()
     return 0
@@ -80,6 +84,13 @@ def _situation(journal: Journal, state: dict[str, Any]) -> str:
     if state["stop_reason"] is not None:
         return f"ended because {StopReason[state['stop_reason']].value}"
     return "not running; `archeng resume` goes on, or ends it if its budget is used up"
+
+
+def _created(path: str) -> Any:
+    try:
+        return Path(path).open("w", newline="", encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be written ({error.strerror}).") from error
 
 
 def _write(journal: Journal, stream: Any) -> None:

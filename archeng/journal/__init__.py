@@ -1,6 +1,6 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
 from archeng.journal.arrays import packed, unpacked
-from archeng.journal.store import Journal, StoredCall, finished_designs
+from archeng.journal.store import Journal, StoredCall, finished_designs, readable
 
-__all__ = ["Journal", "StoredCall", "finished_designs", "packed", "unpacked"]
+__all__ = ["Journal", "StoredCall", "finished_designs", "packed", "readable", "unpacked"]

@@ -17,13 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from archeng.errors import JournalError
+from archeng.errors import ArchengError, JournalError
 from archeng.journal.arrays import packed, unpacked
 from archeng.journal.lock import Lock
 from archeng.records import Evaluation, Floats
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
 _FORMAT_VERSION = 1
+_STRANGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 _SCHEMA = """
 CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -216,8 +224,21 @@ class Journal:
     def _json(self, text: str) -> Any:
         try:
             return unpacked(text)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
+
+
+@contextlib.contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Turn whatever strange contents of a journal cause into an error about that journal."""
+    try:
+        yield
+    except ArchengError:
+        raise
+    except _STRANGE as error:
+        raise JournalError(
+            f"{path}: the file is damaged ({type(error).__name__}: {error})."
+        ) from error
 
 
 def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, float]:
@@ -230,18 +251,19 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, floa
     """
     journal = Journal.read(path)
     try:
-        stored = journal.header()["element_names"]
-        if stored != list(names):
-            raise JournalError(
-                f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
+        with readable(path):
+            stored = journal.header()["element_names"]
+            if stored != list(names):
+                raise JournalError(
+                    f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
+                )
+            rows = journal._rows(
+                "SELECT x, objective FROM calls WHERE status IN ('ok', 'reused') "
+                "ORDER BY generation, position"
             )
-        rows = journal._rows(
-            "SELECT x, objective FROM calls WHERE status IN ('ok', 'reused') "
-            "ORDER BY generation, position"
-        )
+            return {bytes(x): float(objective) for x, objective in rows}
     finally:
         journal.close()
-    return {bytes(x): float(objective) for x, objective in rows}
 
 
 def _evaluation(index: int, row: Sequence[Any]) -> Evaluation:

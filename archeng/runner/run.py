@@ -14,7 +14,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.journal import Journal
+from archeng.journal import Journal, readable
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
@@ -87,8 +87,11 @@ class Run:
         run = cls.__new__(cls)
         store = Journal.resume(journal)
         try:
-            run._prepare(stored_setup(store.header(), simulator, model, settings, limits, options))
-            run._restore(store, retry_failed)
+            with readable(journal):
+                about = store.header()
+                setup = stored_setup(about, simulator, model, settings, limits, options)
+                run._prepare(setup)
+                run._restore(store, retry_failed)
         except BaseException:
             store.close()
             raise

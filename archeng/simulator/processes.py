@@ -43,15 +43,20 @@ class _Worker:
     begin: float = 0.0
 
     def kill(self) -> None:
-        """End the process, its group, and (by the lifeline) the programs it started."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_GRACE_SECONDS)
-        kill_group(self.process.pid)
-        self.process.wait()
+        """End the process and everything that it started."""
+        _end(self.process)
         self.connection.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Cut the lifeline, so that the worker ends its programs; then kill what is left."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_SECONDS)
+    kill_group(process.pid)
+    process.wait()
 
 
 @dataclass(frozen=True)
@@ -211,7 +216,7 @@ class Workers:
             started = [self._greet(processes) for _ in range(count)]
         except BaseException:
             for process in processes.values():
-                kill_group(process.pid)
+                _end(process)
             raise
         self._workers += started
         return started

@@ -148,6 +148,9 @@ def test_all_that_is_unsupported_at_once(tmp_path: Path) -> None:
     (tmp_path / "two.row").write_text("first\npressure[2,a]\nthird\nfourth\nfifth\nprofit\n")
     with pytest.raises(UnsupportedModelError) as caught:
         read(tmp_path, text)
+    assert len(caught.value.problems) == 6  # the objective is not wanted
+    with pytest.raises(UnsupportedModelError) as caught:
+        read(tmp_path, text, objective=True)
     assert len(caught.value.problems) == 7
     message = str(caught.value)
     for word in ("logical", "complementarity", "function", "discrete"):
@@ -191,7 +194,8 @@ UNARY = {
 }  # fmt: skip
 BINARY = {
     0: lambda a, b: a + b, 1: lambda a, b: a - b, 2: lambda a, b: a * b, 3: lambda a, b: a / b,
-    4: math.fmod, 5: lambda a, b: a**b, 6: lambda a, b: max(a - b, 0.0), 20: lambda a, b: bool(a or b), 21: lambda a, b: bool(a and b),
+    4: math.fmod, 5: lambda a, b: a**b, 6: lambda a, b: max(a - b, 0.0),
+    20: lambda a, b: bool(a or b), 21: lambda a, b: bool(a and b),
     22: lambda a, b: a < b, 23: lambda a, b: a <= b, 24: lambda a, b: a == b,
     28: lambda a, b: a >= b, 29: lambda a, b: a > b, 30: lambda a, b: a != b, 48: math.atan2,
 }  # fmt: skip

@@ -102,6 +102,14 @@ def test_fixed_and_deactivated_ones_are_no_obstacle(add: Build, whole: bool) -> 
     archeng.from_pyomo(m, objective=add is second_objective)
 
 
+@pytest.mark.parametrize("kind", ["constraint", "variable"])
+def test_a_component_called_fixed_does_not_hide_its_disjunct(kind: str) -> None:
+    m = base_model()
+    m.bad = Disjunct()
+    m.bad.fixed = pyo.Constraint(expr=m.x >= 0.5) if kind == "constraint" else pyo.Var()
+    assert list(problems(m)) == ["bad"]
+
+
 def test_one_element_that_is_left_on_is_reported() -> None:
     m = base_model()
     integer(m)

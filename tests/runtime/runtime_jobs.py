@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,13 @@ class Runs:
     """
 
     def __init__(self) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix="rt-", dir="/tmp")
+        self.place = Path(self._place.name)  # of the temporary files of all runs
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment(),
+            env={**environment(), "TMPDIR": self._place.name},
             text=True,
         )
         self._pids: list[int] = []
@@ -59,6 +62,7 @@ class Runs:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait(PATIENCE)
+        self._place.cleanup()
 
 
 def _serve() -> None:

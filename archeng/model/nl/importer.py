@@ -61,8 +61,12 @@ def from_nl(
     names = _names(file.with_suffix(".col"), "x", contents.variables, 0)
     others = contents.objectives + contents.logical
     rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
-    if contents.problems:
-        problems = {_owner(key, rows): why for key, why in contents.problems.items()}
+    problems = {
+        _owner(key, rows): why
+        for key, why in contents.problems.items()
+        if objective or not key.startswith("O")
+    }
+    if problems:
         raise UnsupportedModelError(f"{file}", problems)
     unknown = sorted(set(scale or {}) - set(names))
     if unknown:
@@ -72,7 +76,7 @@ def from_nl(
         model.add_symbol(contents.symbols[i], _variable(contents, i, label, dict(scale or {})))
     model.add_constraints(_constraints(contents, rows, half_width(tolerance, str(file)), file.name))
     if objective:
-        if not contents.goals:
+        if 0 not in contents.goals:
             raise ModelError(f"There is no simulator, and {file} has no objective.")
         body, maximize = contents.goals[0]
         expression = ca.SX(contents.with_linear("G", 0, body))
@@ -142,7 +146,7 @@ def _variable(contents: NlFile, i: int, label: str, scale: Mapping[str, float]) 
 def _constraints(contents: NlFile, rows: list[str], width: float, source: str) -> list[Constraint]:
     found = []
     for i, (low, high) in enumerate(contents.row_limits or []):
-        if np.isfinite(low) or np.isfinite(high):
+        if (low, high) != (-np.inf, np.inf):
             body = ca.SX(contents.with_linear("J", i, contents.bodies[i]))
             found.append(Constraint(rows[i], (Row(body, low, high),), width, source))
     return found

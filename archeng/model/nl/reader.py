@@ -46,6 +46,7 @@ class NlFile:
     bounds: list[tuple[float, float]] | None = None
     start: dict[int, float] = field(default_factory=dict)
     problems: dict[str, list[str]] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
     linear: dict[str, dict[int, list[tuple[int, float]]]] = field(
         default_factory=lambda: {"J": {}, "G": {}}
     )
@@ -90,7 +91,7 @@ def read(text: str) -> NlFile:
             body.skip()
         except (ValueError, IndexError) as error:
             raise ValueError(f"segment {line[:20]!r} at line {number}: {error}") from error
-    if not file.problems:
+    if not any(key[0] != "O" for key in file.problems):
         _check_complete(file)
     return file
 
@@ -161,6 +162,10 @@ def _header(lines: list[str], total: int) -> NlFile:
 
 def _segment(file: NlFile, line: str, body: _Rewindable) -> None:
     key, words = line[0], line[1:].split()
+    name = key if key in "rbxdkK" else line.split()[0]
+    if key not in "SF" and name in file.seen:
+        raise ValueError("the segment was there before")
+    file.seen.add(name)
     if key == "V":
         _common(file, words, body)
     elif key == "C":
@@ -241,7 +246,7 @@ def _limits(words: list[str]) -> tuple[float, float]:
 def _check_complete(file: NlFile) -> None:
     """Raise if a segment is missing: no constraint may silently be lost."""
     missing = [f"C{i}" for i in range(file.rows) if i not in file.bodies]
-    missing += [f"O{i}" for i in range(file.objectives) if i not in file.goals]
+    missing += [f"O{i}" for i in range(file.objectives) if f"O{i}" not in file.seen]
     if file.rows and file.row_limits is None:
         missing.append("r")
     if file.variables and file.bounds is None:

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from pyomo.core.base.block import Block, BlockData
+from pyomo.core.base.boolean_var import BooleanVar
 from pyomo.core.base.constraint import Constraint as PyomoConstraint
 from pyomo.core.base.expression import Expression
 from pyomo.core.base.external import ExternalFunction
@@ -189,7 +190,8 @@ def _in_use(component: Any) -> bool:
     if component.is_reference() or not getattr(component, "active", True):
         return False
     elements = list(component.values()) if hasattr(component, "values") else [component]
-    return any(getattr(e, "active", True) and not getattr(e, "fixed", False) for e in elements)
+    free = component.ctype is not BooleanVar or not all(e.fixed for e in elements)
+    return free and any(getattr(e, "active", True) for e in elements)
 
 
 def _factors(block: Any) -> SuffixFinder:
@@ -240,13 +242,13 @@ def _record(var: Any, state: _Import) -> Variable:
 
 def _bounds(var: Any, state: _Import) -> tuple[float, float]:
     """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
-    if not var.is_continuous():
+    ranges = list(var.domain.ranges())
+    if any(r.isdiscrete() for r in ranges):
         state.problem(
             var.name, f"discrete variable ({var.domain.name}); fix it or relax its domain"
         )
         return 0.0, 1.0
-    ranges = list(var.domain.ranges())
-    if len(ranges) != 1:
+    if len(ranges) != 1 or not hasattr(ranges[0], "closed"):
         state.problem(var.name, f"domain {var.domain.name} is not one interval")
         return 0.0, 1.0
     domain = ranges[0]

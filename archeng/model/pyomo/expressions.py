@@ -2,8 +2,8 @@
 
 A named ``Expression`` is converted once and its SX node is shared by everything that uses it,
 so nested expressions grow neither in time nor in size. Parts without variables (parameters,
-units, numbers) become plain floats on the way. What cannot be converted is noted in
-``problems`` and the walk goes on, so that one import reports everything at once.
+units, numbers) become plain floats on the way. What cannot be converted is noted and the walk
+goes on, so that one import reports everything at once.
 """
 
 from __future__ import annotations
@@ -124,18 +124,17 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
 
     def __init__(self, symbol_of: Callable[[Any], Any]) -> None:
         super().__init__()
-        self.problems: list[str] = []
         self._symbol_of = symbol_of
-        self._shared: dict[int, tuple[Any, list[str]]] = {}
-        self._marks: list[int] = []  # where the problems of open named expressions begin
+        self._shared: dict[int, tuple[Any, dict[str, None]]] = {}
+        self._open: list[dict[str, None]] = []  # reasons found in each open named expression
         self._alive: list[Any] = []  # keeps the ids in _shared valid
         self._handlers: dict[type, Handler] = {}
 
     def convert(self, expression: Any) -> tuple[Any, list[str]]:
         """Return the SX of an expression and what was unsupported in it."""
-        self.problems, self._marks = [], []
+        self._open = [{}]
         value = self.walk_expression(expression)
-        return value, list(dict.fromkeys(self.problems))
+        return value, list(self._open[0])
 
     # -- the visitor's hooks (names are Pyomo's) --------------------------------------------
 
@@ -157,11 +156,11 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         if child.is_named_expression_type():
             if id(child) in self._shared:
                 value, problems = self._shared[id(child)]
-                self.problems += problems
+                self._open[-1].update(problems)
                 return False, value
             if child.expr is None:
                 return False, self._problem(f"expression {child.name!r} has no value")
-            self._marks.append(len(self.problems))
+            self._open.append({})
             return True, None
         if not child.is_potentially_variable():
             return False, self._number(child)
@@ -169,7 +168,9 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
 
     def exitNode(self, node: Any, data: Sequence[Any]) -> Any:  # noqa: D102
         if node.is_named_expression_type():
-            self._shared[id(node)] = (data[0], self.problems[self._marks.pop() :])
+            found = self._open.pop()
+            self._open[-1].update(found)
+            self._shared[id(node)] = (data[0], found)
             self._alive.append(node)
             return data[0]
         try:
@@ -201,7 +202,7 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         return self._problem(why) if why else number
 
     def _problem(self, reason: str) -> float:
-        self.problems.append(reason)
+        self._open[-1][reason] = None
         return 1.0  # a stand-in: the import fails anyway once the walk is over
 
 
