@@ -192,7 +192,7 @@ class Result:
         """
         try:
             data = _restored(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise ResultFileError(f"{path}: not an archeng result file.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -37,12 +38,29 @@ class Lock:
         try:
             _take(self._descriptor)
         except OSError as error:
-            os.close(self._descriptor)
+            self.release()
             raise JournalError(
                 f"{journal}: another process is running with this journal. Wait for it, or look "
                 f"at it with `archeng status {journal}`."
             ) from error
 
+        _held.add(self)
+
     def release(self) -> None:
         """Let others have it."""
-        os.close(self._descriptor)
+        _held.discard(self)
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+
+_held: set[Lock] = set()
+
+
+def _forget() -> None:
+    """In a forked child: the lock is the parent's alone, and ends with it."""
+    for lock in list(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

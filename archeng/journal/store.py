@@ -86,20 +86,16 @@ class Journal:
             )
         lock = Lock(file)
         with _guard(file), _release_on_error(lock):
-            connection = _connect(f"file:{_quoted(file)}?mode=rwc")
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+            new = file.with_name(file.name + ".new")  # a half-made file never has the name
+            try:
+                _write_new(new, header, state)
+                new.replace(file)
+            except BaseException:
+                _remove(new)
+                raise
+            connection = _connect(f"file:{_quoted(file)}?mode=rw")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("BEGIN")
-            for statement in _SCHEMA.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement)
-            connection.executemany(
-                "INSERT INTO header VALUES (?, ?)", [(k, packed(v)) for k, v in header.items()]
-            )
-            connection.execute("INSERT INTO state VALUES (1, ?)", (packed(state),))
-            connection.execute("COMMIT")
         return cls(file, connection, lock)
 
     @classmethod
@@ -266,6 +262,28 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, floa
         journal.close()
 
 
+def _write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
+    """Write the file of a run that begins, complete and closed."""
+    _remove(file)
+    with contextlib.closing(_connect(f"file:{_quoted(file)}?mode=rwc")) as connection:
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+        connection.execute("BEGIN")
+        for statement in _SCHEMA.split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.executemany(
+            "INSERT INTO header VALUES (?, ?)", [(k, packed(v)) for k, v in header.items()]
+        )
+        connection.execute("INSERT INTO state VALUES (1, ?)", (packed(state),))
+        connection.execute("COMMIT")
+
+
+def _remove(file: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
 def _evaluation(index: int, row: Sequence[Any]) -> Evaluation:
     return Evaluation(
         index=index,
@@ -274,14 +292,14 @@ def _evaluation(index: int, row: Sequence[Any]) -> Evaluation:
         x=_floats(row[3]),
         sampled=_floats(row[4]),
         objective=_number(row[5]),
-        status=row[6],
-        message=row[7],
-        seconds=row[8],
-        attempts=row[9],
-        max_violation=row[10],
-        repair_kind=row[11],
-        repair_solver=row[12],
-        repair_iterations=row[13],
+        status=str(row[6]),
+        message=str(row[7]),
+        seconds=float(row[8]),
+        attempts=int(row[9]),
+        max_violation=float(row[10]),
+        repair_kind=str(row[11]),
+        repair_solver=str(row[12]),
+        repair_iterations=int(row[13]),
         repair_distance_squared=_number(row[14]),
         kkt_residual=_number(row[15]),
     )
@@ -296,7 +314,7 @@ def _null(value: float) -> float | None:
 
 
 def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    return math.nan if value is None else float(value)
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -349,7 +367,7 @@ def _guard(file: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, with what to do."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
         raise JournalError(
             f"{file}: the journal cannot be written or read ({error}). If the disk is full, free "
             "some space; what was finished before is safe, and archeng.resume() goes on from it."

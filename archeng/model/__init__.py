@@ -6,7 +6,7 @@ from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
 from archeng.model.nl import from_nl
-from archeng.model.portable import differences, from_data, to_data
+from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.variable import Variable
@@ -35,6 +35,7 @@ __all__ = [
     "is_pyomo",
     "model_variables",
     "number",
+    "serialized",
     "text_table",
     "to_data",
 ]

@@ -20,12 +20,18 @@ from archeng.model.model import Constraint, Model
 from archeng.model.relation import Row
 from archeng.model.variable import Variable
 
-_NAMES = {
-    getattr(ca, name): name[3:].lower()
-    for name in sorted(dir(ca))
-    if name.startswith("OP_") and isinstance(getattr(ca, name), int)
-}
-_CODES = {name: code for code, name in _NAMES.items()}
+_UNARY = (
+    "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
+    "atan", "floor", "ceil", "fabs", "sign", "not", "erf", "inv", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "log1p", "expm1", "erfinv",
+)  # fmt: skip
+_BINARY = (
+    "add", "sub", "mul", "div", "pow", "constpow", "lt", "le", "eq", "ne", "and", "or", "fmod",
+    "copysign", "fmin", "fmax", "atan2", "hypot", "remainder", "if_else_zero",
+)  # fmt: skip
+_OPERANDS = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
+_CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
+_NAMES = {code: name for name, code in _CODES.items()}
 _VARIABLE, _NUMBER = "variable", "number"
 
 
@@ -39,7 +45,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
     try:
         scalar = function.expand()
         operations, results = _operations(scalar)
-    except RuntimeError:
+    except (RuntimeError, KeyError):  # not scalar formulas, or more than elementary operations
         return None
     lines = iter(results)
     return {
@@ -60,6 +66,16 @@ def to_data(model: Model) -> dict[str, Any] | None:
     }
 
 
+def serialized(model: Model) -> str:
+    """Return text that changes with the model, also for one that has no data. Only to compare."""
+    rows = [row for c in model.constraints for row in c.rows]
+    outputs = [row.expression for row in rows] + ([model.objective] if model.has_objective else [])
+    function = ca.Function("model", [model.symbols], [_column(outputs)])
+    limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.constraints for r in c.rows]
+    variables = [_plain(asdict(v)) for v in model.variables]
+    return repr((model.name, variables, limits, function.serialize()))
+
+
 def from_data(data: Mapping[str, Any]) -> Model:
     """Build the model again.
 
@@ -70,7 +86,11 @@ def from_data(data: Mapping[str, Any]) -> Model:
     """
     try:
         return _from_data(data)
-    except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"The stored model is damaged: {error}") from error
+    except (RuntimeError, NotImplementedError) as error:
         raise ModelError(f"The stored model is damaged: {error}") from error
 
 
@@ -144,23 +164,26 @@ def _from_data(data: Mapping[str, Any]) -> Model:
     model = Model(str(data["name"]))
     symbols = [_add_variable(model, record) for record in data["variables"]]
     flat = ca.vertcat(*(ca.vec(s) for s in symbols)) if symbols else ca.SX(0, 1)
+    entries = flat.nonzeros()
     values: list[Any] = []
     for name, *operands in data["operations"]:
         if name == _VARIABLE:
-            values.append(flat[int(operands[0])])
+            values.append(_element(entries, *operands))
         elif name == _NUMBER:
-            values.append(ca.SX(float(operands[0])))
-        elif len(operands) == 1:
-            values.append(ca.SX.unary(_CODES[name], values[operands[0]]))
+            (number,) = operands
+            values.append(ca.SX(float(number)))
+        elif len(operands) != _OPERANDS[name]:
+            raise ValueError(f"operation {name} with {len(operands)} operands")
         else:
-            values.append(ca.SX.binary(_CODES[name], values[operands[0]], values[operands[1]]))
+            make = ca.SX.unary if len(operands) == 1 else ca.SX.binary
+            values.append(make(_CODES[name], *(_element(values, i) for i in operands)))
     model.add_constraints(
         [
             Constraint(
                 name=str(c["name"]),
                 rows=tuple(
                     Row(
-                        values[line],
+                        _element(values, line),
                         -np.inf if low is None else float(low),
                         np.inf if high is None else float(high),
                     )
@@ -173,8 +196,15 @@ def _from_data(data: Mapping[str, Any]) -> Model:
         ]
     )
     if data["objective"] is not None:
-        model.set_objective(values[data["objective"]], data["sense"])
+        model.set_objective(_element(values, data["objective"]), data["sense"])
     return model
+
+
+def _element(values: Sequence[Any], index: Any) -> Any:
+    """Return an element by a true index: no negative numbers, no numbers that are text."""
+    if not isinstance(index, int) or not 0 <= index < len(values):
+        raise ValueError(f"{index!r} is not the number of an operation")
+    return ca.SX(values[index])
 
 
 def _add_variable(model: Model, record: Mapping[str, Any]) -> Any:

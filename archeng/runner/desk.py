@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
 
+from archeng.errors import ExecutorError
 from archeng.journal import Journal
 from archeng.model import FeasibleSet
 from archeng.records import Evaluation
@@ -58,27 +59,40 @@ class Desk:
         todo: list[tuple[int, Design]] = []
         for p in positions:
             design = self._gated(candidates[p])
-            stored, earlier = finished_before.get(p), self._archive.find_earlier(design)
-            if stored is not None and np.array_equal(stored.x, design.x):
-                finished[p] = stored
-            elif earlier is not None:
-                finished[p] = self.keep(candidates[p], p, generation, restart, earlier)
+            known = self.known(design, finished_before.get(p))
+            if isinstance(known, Evaluation):
+                finished[p] = known
+            elif known is not None:
+                finished[p] = self.keep(candidates[p], p, generation, restart, known)
             else:
                 todo.append((p, design))
+        stopping = False
         answers = self._evaluator.simulate(todo)
         try:
             for position in positions:
                 while position not in finished:
                     answer = next(answers, None)
+                    if answer is None and stopping:
+                        return  # the generation stays open
                     if answer is None:
-                        return  # cancelled: the generation stays open
+                        raise ExecutorError(
+                            "The executor cancelled calls that it had taken. Finished calls are "
+                            "kept; with a journal, resume with another executor."
+                        )
                     p, outcome = answer
                     finished[p] = self.keep(candidates[p], p, generation, restart, outcome)
                     if time_to_stop():
+                        stopping = True
                         self._evaluator.cancel_waiting()
                 yield position, finished.pop(position)
         finally:
             answers.close()
+
+    def known(self, design: Design, stored: Evaluation | None) -> Evaluation | Call | None:
+        """Return the call of a design if the journal has it, or an earlier run simulated it."""
+        if stored is not None and np.array_equal(stored.x, design.x):
+            return stored
+        return self._archive.find_earlier(design)
 
     def keep(
         self, candidate: Candidate, position: int, generation: int, restart: int, outcome: Call
@@ -100,7 +114,7 @@ class Desk:
             repair_distance_squared=candidate.repair.distance_squared,
             kkt_residual=candidate.repair.kkt_residual,
             seconds=outcome.seconds,
-            message=outcome.message,
+            message=outcome.message.encode("utf-8", "backslashreplace").decode(),
             attempts=outcome.attempts,
         )
         if self._journal is not None:

@@ -86,6 +86,8 @@ def split_options(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], Runtime,
     reuse = rest.pop("reuse", ())
     if isinstance(reuse, str | Path):
         reuse = (reuse,)
+    if not isinstance(reuse, list | tuple) or not all(isinstance(p, str | Path) for p in reuse):
+        raise SettingsError(f"reuse must be a list of paths of journals, got {reuse!r}.")
     journal = rest.pop("journal", None)
     if journal is not None and not isinstance(journal, str | Path):
         raise SettingsError(f"journal must be the path of a file, got {journal!r}.")

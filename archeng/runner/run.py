@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.errors import SettingsError
+from archeng.errors import JournalError, SettingsError
 from archeng.journal import Journal, readable
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
@@ -29,7 +29,7 @@ from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
-from archeng.simulator import Evaluator, check_gate, make_pool, process_count, told
+from archeng.simulator import Call, Evaluator, check_gate, make_pool, process_count, told
 from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
@@ -64,9 +64,15 @@ class Run:
         setup = new_setup(model, simulator, seed, sigma, settings, options)
         self._prepare(setup)
         self._course.begin(start_point(setup.model, setup.feasible_set, start))
-        path = setup.runtime.journal
-        journal = None if path is None else Journal.create(path, setup.header, self._snapshot())
-        self._open(journal)
+        evaluator = self._evaluator()
+        try:
+            path = setup.runtime.journal
+            journal = None if path is None else Journal.create(path, setup.header, self._snapshot())
+        except BaseException:
+            if evaluator is not None:
+                evaluator.close()
+            raise
+        self._open(evaluator, journal)
 
     @classmethod
     def resume(
@@ -92,10 +98,10 @@ class Run:
                 setup = stored_setup(about, simulator, model, settings, limits, options)
                 run._prepare(setup)
                 run._restore(store, retry_failed)
+            run._open(run._evaluator(), store)
         except BaseException:
             store.close()
             raise
-        run._open(store)
         return run
 
     def _prepare(self, setup: Setup) -> None:
@@ -127,18 +133,15 @@ class Run:
         self._pending: dict[int, Evaluation] = {}
         self._repair_seconds = 0.0
 
-    def _open(self, journal: Journal | None) -> None:
-        """Start what has to be closed: workers and journal."""
+    def _evaluator(self) -> Evaluator | None:
+        if self.simulator is None:
+            return None
+        policy = self._runtime.policy
+        return Evaluator(make_pool(self._runtime.workers, self.simulator, policy.timeout), policy)
+
+    def _open(self, evaluator: Evaluator | None, journal: Journal | None) -> None:
+        """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
-        evaluator, policy = None, self._runtime.policy
-        try:
-            if self.simulator is not None:
-                pool = make_pool(self._runtime.workers, self.simulator, policy.timeout)
-                evaluator = Evaluator(pool, policy)
-        except BaseException:
-            if journal is not None:
-                journal.close()
-            raise
         self._desk = Desk(self.feasible_set, self._archive, evaluator, journal)
 
     # -- looking --------------------------------------------------------------------------
@@ -198,10 +201,15 @@ class Run:
         self._sample_if_needed()
         plan = make_plan(self._candidates, self._archive, self._calls_left())
         self._candidates = self._candidates[: plan.end]
-        for candidate in self._candidates:
-            if candidate.design is not None:
-                check_gate(self.feasible_set, candidate.design.x)
-        return list(self._candidates)
+        shown = list(self._candidates)
+        for p, candidate in enumerate(shown):
+            if candidate.design is None:
+                continue
+            check_gate(self.feasible_set, candidate.design.x)
+            before = self._desk.known(candidate.design, self._pending.get(p))
+            if before is not None:
+                shown[p] = replace(candidate, known=before.objective)
+        return shown
 
     def tell(self, objectives: Sequence[float | None]) -> None:
         """Give the objectives of the candidates that :meth:`ask` returned, in their order.
@@ -218,7 +226,12 @@ class Run:
         calls = [told(value) for value in objectives]
         where = len(self.history), self._course.n_restarts
         for p in make_plan(self._candidates, self._archive, None).positions:
-            self._record(p, self._desk.keep(self._candidates[p], p, *where, calls[p]))
+            candidate = self._candidates[p]
+            assert candidate.design is not None
+            outcome = self._desk.known(candidate.design, self._pending.get(p)) or calls[p]
+            if isinstance(outcome, Call):
+                outcome = self._desk.keep(candidate, p, *where, outcome)
+            self._record(p, outcome)
         if len(self._candidates) < len(self._population.repairs):
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
@@ -236,7 +249,7 @@ class Run:
         self._simulate(plan.positions)
         if plan.cut:
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
-        if not self.history:
+        if not self.history and (plan.cut or not self.stopped):
             check_first_generation(self.evaluations)
         self._close_generation()
 
@@ -388,6 +401,8 @@ class Run:
         ]
         self._course.restore(state, same)
         self.history = [Generation(**r) for r in records]
+        if len(records) != state["generation"]:
+            raise JournalError(f"{journal.path}: the file is damaged (generations are missing).")
         for stored in journal.calls(end=state["generation"]):
             self._archive.add(stored.evaluation)
         self._pending = {
@@ -396,5 +411,9 @@ class Run:
             if c.evaluation.good or not retry_failed
         }
         self._begin = time.monotonic() - state["elapsed"]
+        if self.history and self.history[-1].evaluations != self.n_evaluations:
+            raise JournalError(f"{journal.path}: the file is damaged (calls are missing).")
         reason = state["stop_reason"]
+        if self.best is not None and self.options.reached(self.best.objective):
+            reason = StopReason.TARGET.name
         self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()

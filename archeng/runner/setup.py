@@ -83,7 +83,7 @@ def new_setup(
     data = None
     if runtime.journal is not None:
         model, data = stored_form(model)
-    call = _simulator(model, simulator, source, runtime)
+    call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     wide = start_distribution(model, feasible_set, sigma)
@@ -128,7 +128,7 @@ def stored_setup(
         logger.warning("the run may not go on exactly, versions changed: %s", ", ".join(changes))
     return Setup(
         model=model,
-        simulator=_simulator(model, simulator, source, runtime),
+        simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
         feasible_set=_compiled(model),
         options=Options(**options),
         settings=stored_settings(stored, settings),
@@ -140,13 +140,15 @@ def stored_setup(
     )
 
 
-def _simulator(model: Model, simulator: Any, source: Any, runtime: Runtime) -> Simulator | None:
+def _simulator(
+    model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
+) -> Simulator | None:
     """Return what is called with a Design: the user's simulator, or the model's own objective."""
     if takes_model(runtime.simulator_takes, source, simulator):
         check_simulator(simulator)
         return OnPyomoModel(simulator, source)
     if simulator is None:
-        return model.objective_function() if model.has_objective else None
+        return model.objective_function() if own else None
     check_simulator(simulator)
     check = getattr(simulator, "check_variables", None)
     if check is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from archeng._version import __version__
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, ModelError
-from archeng.model import Model, differences, from_data, to_data
+from archeng.model import Model, differences, from_data, serialized, to_data
 from archeng.runner.options import Options
 from archeng.settings import Settings
 
@@ -72,8 +72,8 @@ def header(
 
 
 def fingerprint(model: Model, data: Mapping[str, Any] | None) -> str:
-    """Return a hash of the model: of its data, or of its table if it has none."""
-    text = json.dumps(data, sort_keys=True) if data is not None else str(model)
+    """Return a hash of the model: of its data, or of its function as CasADi writes it."""
+    text = json.dumps(data, sort_keys=True) if data is not None else serialized(model)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -25,6 +25,7 @@ from archeng.simulator.readers import Reader
 Keep = Literal["all", "failed", "none"]
 
 _FIELD = re.compile(r"\{\{\s*(?P<name>[^{}:]+?)\s*(?::(?P<format>[^{}]*))?\}\}")
+_OUTPUTS = ("stdout.txt", "stderr.txt")
 _TAIL = 4000  # characters of standard output and error that a message keeps
 
 
@@ -89,8 +90,14 @@ class CommandSimulator:
             raise SettingsError(f'keep must be "all", "failed" or "none", got {keep!r}.')
         if not callable(read):
             raise SettingsError(f"read must be a function or read_json/read_regex, got {read!r}.")
-        if timeout is not None and not timeout > 0:
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
             raise SettingsError(f"timeout must be positive seconds, got {timeout!r}.")
+        if not _all(ok_exit_codes, int):
+            raise SettingsError(f"ok_exit_codes must be a list of integers, got {ok_exit_codes!r}.")
+        if environment is not None and not (
+            isinstance(environment, Mapping) and _all([*environment, *environment.values()], str)
+        ):
+            raise SettingsError(f"environment must map names to strings, got {environment!r}.")
         self.command = [str(part) for part in command]
         self.templates = {name: _text(name, t) for name, t in (templates or {}).items()}
         self.read = read
@@ -103,14 +110,18 @@ class CommandSimulator:
 
     def check_variables(self, variables: Sequence[Variable]) -> None:
         """Raise, before any call, if a template names a variable that the model does not have."""
-        known = {name for v in variables for name in (v.name, *v.element_names())}
+        known = {name: 1.0 for v in variables for name in v.element_names()}
         for source, text in {**self.templates, "command": " ".join(self.command)}.items():
             wanted = {match["name"] for match in _FIELD.finditer(text)}
-            if wanted - known:
+            unknown = sorted(wanted - set(known))
+            if unknown:
                 raise SettingsError(
-                    f"{source}: unknown variables {sorted(wanted - known)}; the model has "
-                    f"{sorted(known)}."
+                    f"{source}: unknown variables {unknown}; there are {sorted(known)}."
                 )
+            try:
+                _filled(text, known)
+            except ValueError as error:
+                raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
     def __call__(self, design: Design) -> Any:
         """Run the program at a design and return what ``read`` finds."""
@@ -205,19 +216,28 @@ class CommandSimulator:
                     kill_group(process.pid)  # children that it left behind
 
 
+def _all(values: Any, kind: type) -> bool:
+    return isinstance(values, list | tuple) and all(
+        isinstance(v, kind) and not isinstance(v, bool) for v in values
+    )
+
+
 def _text(name: str, template: str | Path) -> str:
     """Text of a template given as a path or as the text itself."""
-    if Path(name).name != name:
-        raise SettingsError(f"templates: {name!r} must be a plain file name, without folders.")
+    if not name or name in ("..", *_OUTPUTS) or Path(name).name != name:
+        raise SettingsError(
+            f"templates: {name!r} must be a plain file name, without folders, other than "
+            f"{' and '.join(_OUTPUTS)}."
+        )
     if isinstance(template, str) and ("{{" in template or "\n" in template):
         return template
     path = Path(template)
     try:
         return path.read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"templates[{name!r}]: {path} cannot be read ({error.strerror}). Give the path of a "
-            "template file, or its text with {{variable}} fields."
+            f"templates[{name!r}]: {path} cannot be read ({error}). Give the path of a template "
+            "file, or its text with {{variable}} fields."
         ) from error
 
 
@@ -238,7 +258,7 @@ def _filled(text: str, values: Mapping[str, float]) -> str:
 def _words(folder: Path) -> str:
     """Return what the program said, and where everything is."""
     parts = [f"\ndirectory: {folder}"]
-    for name in ("stdout.txt", "stderr.txt"):
+    for name in _OUTPUTS:
         with contextlib.suppress(OSError):
             text = (folder / name).read_text(encoding="utf-8", errors="replace").strip()
             if text:

@@ -48,6 +48,11 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
             f"workers={workers!r} needs Dask: pip install 'archeng[dask]'."
         ) from error
     client, close = workers, _nothing
+    if not isinstance(workers, str | distributed.Client):
+        raise SettingsError(
+            f"workers must be the client, not a {type(workers).__name__}: pass "
+            "distributed.Client(cluster)."
+        )
     if isinstance(workers, str):
         try:
             client = distributed.Client(  # type: ignore[no-untyped-call]

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from archeng.errors import SettingsError
@@ -32,10 +33,9 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
         workers = 1  # only another process can be stopped
     if workers is None:
         return InProcess(simulator)
-    if isinstance(workers, int) and not isinstance(workers, bool):
-        count = process_count(workers)
-        if count >= 1:
-            return Processes(simulator, count, timeout)
+    count = process_count(workers)
+    if count >= 1:
+        return Processes(simulator, count, timeout)
     if timeout is not None:
         raise SettingsError(
             f"timeout needs worker processes (workers=N); with workers={workers!r} a call cannot "
@@ -58,9 +58,9 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
 
 def process_count(workers: Any) -> int:
     """Return the number of processes that ``workers=`` asks for on this machine, else 0."""
-    if not isinstance(workers, int) or isinstance(workers, bool):
+    if not isinstance(workers, Integral) or isinstance(workers, bool):
         return 0
-    return (os.cpu_count() or 1) if workers == -1 else max(workers, 0)
+    return (os.cpu_count() or 1) if workers == -1 else max(int(workers), 0)
 
 
 class Evaluator:

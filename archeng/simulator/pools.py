@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from archeng.errors import ExecutorError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
+from archeng.simulator.groups import kill_groups
 
 
 class Pool(Protocol):
@@ -71,10 +72,17 @@ class Futures:
         Takes a design and returns a future with ``result``, ``cancel``, ``add_done_callback``.
     close : callable
         Called at the end; does nothing for an executor that belongs to the user.
+    abandoned : callable
+        Called when calls under way are given up.
     """
 
-    def __init__(self, submit: Callable[[Design], Any], close: Callable[[], None]) -> None:
-        self._submit, self._close = submit, close
+    def __init__(
+        self,
+        submit: Callable[[Design], Any],
+        close: Callable[[], None],
+        abandoned: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._submit, self._close, self._abandoned = submit, close, abandoned
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._open: dict[int, Any] = {}
 
@@ -114,6 +122,8 @@ class Futures:
 
     def abandon(self) -> None:  # noqa: D102
         self.cancel_waiting()
+        if self._open:
+            self._abandoned()
         self._open.clear()
 
     def close(self) -> None:  # noqa: D102
@@ -127,6 +137,7 @@ def threads(simulator: Simulator, count: int) -> Futures:
     return Futures(
         lambda design: executor.submit(call, simulator, design),
         lambda: executor.shutdown(wait=False, cancel_futures=True),
+        kill_groups,  # a thread cannot be stopped, but the program that it waits for can
     )
 
 

@@ -8,18 +8,17 @@ started. The user's script is not imported again, so no ``if __name__ == "__main
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, Listener, wait
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -28,9 +27,16 @@ from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
 from archeng.simulator.groups import kill_group
+from archeng.simulator.worker import VARIABLE
 
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 2.0
+_BEGIN = f"""
+import json, os, sys
+sys.path[:] = json.loads(os.environ["{VARIABLE}"])["path"]
+from archeng.simulator.worker import main
+main()
+"""
 
 
 @dataclass
@@ -91,9 +97,9 @@ class Workers:
         self._finished: deque[tuple[int, Ended]] = deque()
         self._workers: list[_Worker] = []
         self._key = secrets.token_bytes(32)
-        self._folder = tempfile.TemporaryDirectory(prefix="archeng-pool-")
-        address = str(Path(self._folder.name) / "socket") if os.name == "posix" else None
-        self._listener = Listener(address, authkey=self._key)
+        self._listener = Listener(_address(), authkey=self._key)
+        place = self._listener.address
+        self._place = place.decode() if isinstance(place, bytes) else place
 
     def submit(self, key: int, argument: Any) -> None:
         """Take a task; it waits for an idle worker."""
@@ -128,13 +134,15 @@ class Workers:
         for worker in list(self._workers):
             self._drop(worker)
         self._listener.close()
-        self._folder.cleanup()
 
     # -- helpers ----------------------------------------------------------------------------
 
     def _assign(self) -> None:
         """Give waiting designs to idle workers; start workers while there are too few."""
         idle = [w for w in self._workers if w.key is None]
+        for worker in [w for w in idle if w.process.poll() is not None]:  # killed while idle
+            self._drop(worker)
+            idle.remove(worker)
         wanted = min(len(self._waiting) - len(idle), self._count - len(self._workers))
         if wanted > 0:
             idle += self._start(wanted)
@@ -197,26 +205,27 @@ class Workers:
 
     def _start(self, count: int) -> list[_Worker]:
         """Start workers side by side and send them the simulator."""
-        environment = {
-            **os.environ,
-            "ARCHENG_POOL": str(self._listener.address),
-            "ARCHENG_POOL_KEY": self._key.hex(),
-            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        }
-        processes = {}
-        for _ in range(count):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "archeng.simulator.worker"],
-                stdin=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-            processes[process.pid] = process
+        settings = {"path": sys.path, "address": self._place, "key": self._key.hex()}
+        environment = {**os.environ, VARIABLE: json.dumps(settings)}
+        processes: dict[int, subprocess.Popen[bytes]] = {}
         try:
+            for _ in range(count):
+                process = subprocess.Popen(
+                    [sys.executable, "-c", _BEGIN],
+                    stdin=subprocess.PIPE,
+                    env=environment,
+                    start_new_session=True,
+                )
+                processes[process.pid] = process
             started = [self._greet(processes) for _ in range(count)]
-        except BaseException:
+        except BaseException as error:
             for process in processes.values():
                 _end(process)
+            if isinstance(error, OSError | EOFError):
+                raise ExecutorError(
+                    f"A worker process could not be started, or ended while it took the simulator "
+                    f"({type(error).__name__}: {error}); its own error is on standard error."
+                ) from error
             raise
         self._workers += started
         return started
@@ -274,6 +283,13 @@ class Processes:
 
     def close(self) -> None:  # noqa: D102
         self._workers.close()
+
+
+def _address() -> Any:
+    """Where workers connect: a name that leaves no file behind, where there is such a thing."""
+    if sys.platform == "linux":
+        return f"\0archeng-{os.getpid()}-{secrets.token_hex(8)}"
+    return ("127.0.0.1", 0)
 
 
 def _pickled(function: Callable[[Any], Any]) -> bytes:

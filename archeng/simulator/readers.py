@@ -63,7 +63,7 @@ class _Regex:
         found = re.findall(self._pattern, _source(folder, output, self._file))
         if not found:
             raise ValueError(f"{self._pattern!r} is nowhere in {self._file or 'standard output'}")
-        return float(found[-1].replace("D", "E"))  # Fortran writes 1.0D+00
+        return float(re.sub("[dD]", "e", found[-1]))  # Fortran writes 1.0D+00
 
 
 def _source(folder: Path, output: str, file: str | None) -> str:

@@ -1,4 +1,4 @@
-"""A worker process: ``python -m archeng.simulator.worker``, started by the process pool.
+"""A worker process, started by the process pool.
 
 It takes a function once, then its arguments one by one, over a connection of its own, so that
 whatever a simulator prints cannot disturb it. Its standard input is a lifeline: when the
@@ -8,6 +8,7 @@ the simulator started.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
@@ -18,12 +19,17 @@ from typing import Any
 
 from archeng.simulator.groups import kill_groups
 
+VARIABLE = "ARCHENG_WORKER"
+"""Environment variable with the address of the pool; the simulator does not see it."""
+
 
 def main() -> None:
     """Connect to the parent and serve until the connection closes."""
-    address, key = os.environ["ARCHENG_POOL"], bytes.fromhex(os.environ.pop("ARCHENG_POOL_KEY"))
+    settings = json.loads(os.environ.pop(VARIABLE))
+    address = settings["address"]
     _watch_lifeline()
-    with Client(address, authkey=key) as connection:
+    place = tuple(address) if isinstance(address, list) else address
+    with Client(place, authkey=bytes.fromhex(settings["key"])) as connection:
         connection.send(os.getpid())
         serve(connection)
 
@@ -64,7 +70,3 @@ def _watch_lifeline() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-if __name__ == "__main__":
-    main()

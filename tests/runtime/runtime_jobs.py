@@ -15,7 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from runtime_helpers import CASES, PATIENCE, Logged, alive, environment, solve_case, wait_for
+import psutil
+from runtime_helpers import CASES, PATIENCE, Logged, environment, solve_case, wait_for
 
 import archeng
 
@@ -52,7 +53,8 @@ class Runs:
         """Kill a run as a power cut would, and wait until it is gone."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: not alive(pid), "the end of a killed process")
+        # A zombie's other threads may still hold its files.
+        wait_for(lambda: not psutil.pid_exists(pid), "the end of a killed process")
 
     def close(self) -> None:
         for pid in self._pids:

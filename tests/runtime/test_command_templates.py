@@ -1,4 +1,4 @@
-"""Templates and arguments of `CommandSimulator`: what is wrong with them is said before any call."""
+"""Templates and arguments of `CommandSimulator`: mistakes are reported before any call."""
 
 from __future__ import annotations
 

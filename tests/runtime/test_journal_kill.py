@@ -14,6 +14,7 @@ import pytest
 from runtime_helpers import (
     CASES,
     Logged,
+    alive,
     assert_same,
     begun,
     bowl,
@@ -39,7 +40,8 @@ def runs() -> Iterator[Runs]:
 
 def kill_after(runs: Runs, pid: int, log: Path, calls: int, seconds: float) -> None:
     """Kill a run some time after its given call has begun."""
-    wait_for(lambda: len(begun(log)) >= calls, f"call {calls}")
+    wait_for(lambda: len(begun(log)) >= calls or not alive(pid), f"call {calls}")
+    assert len(begun(log)) >= calls, "the run ended before it could be killed"
     time.sleep(seconds)  # anywhere in a call, in the journal or between generations
     runs.kill(pid)
 

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 import pytest
 from runtime_helpers import (
+    alive,
     append,
     assert_same,
     bowl,
@@ -110,7 +111,7 @@ def test_whatever_a_simulator_does_is_a_state(tmp_path: Path) -> None:
     children = [int(words[1]) for words in lines(tmp_path / "log", "child")]
     hung = [int(words[1]) for words in lines(tmp_path / "log", "hang")]
     assert len(children) == 1
-    assert not [pid for pid in children + hung if psutil.pid_exists(pid)]
+    assert not [pid for pid in children + hung if alive(pid)]
 
 
 class Once:
@@ -166,7 +167,32 @@ def test_a_call_that_holds_the_global_lock_is_killed_and_repeated(tmp_path: Path
     )
     assert_same(result, solve_case(NAME, **options))
     assert [e.attempts for e in result.evaluations] == [2] + [1] * 7
-    assert not psutil.pid_exists(int(lines(tmp_path / "log")[0][1]))
+    assert not alive(int(lines(tmp_path / "log")[0][1]))
+
+
+def hang_often(folder: Path, design: Design) -> float:
+    """Behave in the first three calls of all; hang in the next five, whichever they are."""
+    if claim(folder, "0") or claim(folder, "1") or claim(folder, "2"):
+        return bowl(design)
+    if any(claim(folder, f"hang {k}") for k in range(5)):
+        append(folder / "log", f"hang {os.getpid()} {design.x.tobytes().hex()}")
+        while True:
+            time.sleep(100)
+    return bowl(design)
+
+
+def test_many_calls_that_hang(tmp_path: Path) -> None:
+    result = archeng.solve(
+        line(), lambda d: hang_often(tmp_path, d), seed=1, max_evaluations=12, workers=3,
+        timeout=0.4,
+    )  # fmt: skip
+    hung = lines(tmp_path / "log", "hang")
+    assert len(hung) == 5
+    bad = [e.x.tobytes().hex() for e in result.evaluations if e.status == "timed_out"]
+    assert sorted(bad) == sorted(words[2] for words in hung)
+    assert [e.status for e in result.evaluations].count("ok") == 7
+    assert all(0.4 <= e.seconds < 20 for e in result.evaluations if not e.good)
+    assert not [words for words in hung if alive(int(words[1]))]
 
 
 def noisy(design: Design) -> float:
@@ -229,7 +255,7 @@ def test_an_error_kills_the_calls_under_way(tmp_path: Path) -> None:
             on_failure="raise", max_evaluations=50,
         )  # fmt: skip
     assert [e.status for e in caught.value.evaluations] == ["failed"]
-    assert not [words for words in lines(log) if psutil.pid_exists(int(words[1]))]
+    assert not [words for words in lines(log) if alive(int(words[1]))]
 
 
 def test_max_time_begins_no_further_call(tmp_path: Path) -> None:
