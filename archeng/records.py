@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,3 +107,8 @@ class VariableAtBest:
     lower: float
     upper: float
     unit: str
+
+
+def column_names(reserved: Sequence[str], variables: Sequence[str]) -> list[str]:
+    """Names of variables as columns beside others; ``design.`` in front where they clash."""
+    return [f"design.{name}" if name in reserved else name for name in variables]

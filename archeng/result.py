@@ -14,7 +14,14 @@ import numpy as np
 
 from archeng.errors import ModelError, ResultFileError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
-from archeng.records import Evaluation, Floats, Generation, RowAtBest, VariableAtBest
+from archeng.records import (
+    Evaluation,
+    Floats,
+    Generation,
+    RowAtBest,
+    VariableAtBest,
+    column_names,
+)
 from archeng.report.plots import plot
 from archeng.report.tables import result_table
 from archeng.simulator import Design
@@ -120,10 +127,11 @@ class Result:
             raise SettingsError(
                 "to_pandas() needs pandas: pip install 'archeng[pandas]'."
             ) from error
-        names = [name for v in self.variables for name in v.element_names()]
+        columns = [f.name for f in fields(Evaluation) if f.name not in _ARRAYS]
+        names = column_names(columns, [n for v in self.variables for n in v.element_names()])
         table = pandas.DataFrame(
             [{k: v for k, v in asdict(e).items() if k not in _ARRAYS} for e in self.evaluations],
-            columns=[f.name for f in fields(Evaluation) if f.name not in _ARRAYS],
+            columns=columns,
         )
         designs = np.array([e.x for e in self.evaluations]).reshape(len(table), len(names))
         return table.join(pandas.DataFrame(designs, columns=names))

@@ -12,6 +12,7 @@ from typing import Any
 
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
+from archeng.records import column_names
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -94,7 +95,7 @@ def _created(path: str) -> Any:
 
 
 def _write(journal: Journal, stream: Any) -> None:
-    names = journal.header()["element_names"]
+    names = column_names(_COLUMNS, journal.header()["element_names"])
     writer = csv.writer(stream)
     writer.writerow([*_COLUMNS, *names])
     for stored in journal.calls():

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from archeng.cli.load import existing, find_model, imported
-from archeng.errors import ModelError
+from archeng.errors import ModelError, SettingsError
+from archeng.model import as_model
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
 
 
 def run(options: argparse.Namespace) -> int:
     """Solve the study of a Python file."""
+    _check_output(options.output)
     with imported(existing(options.study)) as study:
         keywords = {**_study_options(study), **_given(options, _RUN_OPTIONS), **_runtime(options)}
         model = find_model(study, options.object)
@@ -24,19 +28,22 @@ def run(options: argparse.Namespace) -> int:
 
 def go_on(options: argparse.Namespace) -> int:
     """Resume the run of a journal with the simulator of a study."""
+    _check_output(options.output)
     keywords = {**_given(options, _LIMITS), **_runtime(options)}
     keywords["retry_failed"] = options.retry_failed
     if options.study is None:
         return _report(resume(options.journal, **keywords), options)
     with imported(existing(options.study)) as study:
-        takes = _study_options(study).get("simulator_takes", "design")
+        own, simulator = _study_options(study), _simulator(study)
         model = find_model(study, options.object)
-        result = resume(
-            options.journal, _simulator(study), model=model, simulator_takes=takes, **keywords
-        )
-        return _report(result, options)
+        arguments = {k: v for k, v in own.items() if k not in _SOLVE}
+        if arguments:  # such as the bounds of an nlp dictionary
+            model = as_model(model, objective=simulator is None, **arguments)
+        keywords["simulator_takes"] = own.get("simulator_takes", "design")
+        return _report(resume(options.journal, simulator, model=model, **keywords), options)
 
 
+_SOLVE = set(inspect.signature(solve).parameters)
 _LIMITS = ("max_evaluations", "max_time", "target")
 _RUN_OPTIONS = (*_LIMITS, "seed", "restarts", "population_size", "sense", "journal", "reuse")
 _RUNTIME = ("workers", "timeout", "retries", "max_failures", "on_failure")
@@ -59,9 +66,18 @@ def _simulator(study: ModuleType) -> Any:
 def _study_options(study: ModuleType) -> dict[str, Any]:
     """Return the dictionary ``options`` of a study: keywords of `archeng.solve`."""
     found = getattr(study, "options", {})
-    if not isinstance(found, Mapping):
-        raise ModelError(f"{study.__file__}: `options` must be a dictionary, got {found!r}.")
+    if not isinstance(found, Mapping) or {"model", "simulator"} & set(found):
+        raise ModelError(
+            f"{study.__file__}: `options` must be a dictionary of keywords of archeng.solve, "
+            f"without model and simulator; got {found!r}."
+        )
     return dict(found)
+
+
+def _check_output(path: str | None) -> None:
+    """Raise before the run, not after it, if the result cannot be saved there."""
+    if path is not None and (Path(path).is_dir() or not Path(path).resolve().parent.is_dir()):
+        raise SettingsError(f"--output {path}: there is no such directory, or it is one.")
 
 
 def _report(result: Result, options: argparse.Namespace) -> int:

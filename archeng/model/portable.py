@@ -18,7 +18,7 @@ import numpy as np
 from archeng.errors import ModelError
 from archeng.model.model import Constraint, Model
 from archeng.model.relation import Row
-from archeng.model.variable import Variable
+from archeng.model.variable import Variable, element_names
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -242,8 +242,12 @@ def _by_name(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str, dict[str, Any]]:
     """Limits and a fingerprint of the formula of each constraint (or of the objective)."""
     prints: list[str] = []
+    names = [n for v in data["variables"] for n in element_names(v["name"], tuple(v["shape"]))]
     for name, *operands in data["operations"]:
-        parts = operands if name in (_VARIABLE, _NUMBER) else [prints[i] for i in operands]
+        if name == _VARIABLE:
+            parts: list[Any] = [names[operands[0]]]
+        else:
+            parts = operands if name == _NUMBER else [prints[i] for i in operands]
         prints.append(hashlib.sha256(repr((name, parts)).encode()).hexdigest())
     if objective:
         line = data["objective"]

@@ -43,18 +43,23 @@ class Variable:
 
     def element_names(self) -> Iterator[str]:
         """Names of the entries in flat order: ``t``, or ``w[0]``, ``w[1]``, or ``W[0,1]``."""
-        if self.shape == ():
-            yield self.name
-            return
-        for flat in range(self.size):
-            index = np.unravel_index(flat, self.shape, order="F")
-            yield f"{self.name}[{','.join(str(int(i)) for i in index)}]"
+        return element_names(self.name, self.shape)
 
     def reshape(self, flat: Floats) -> float | Floats:
         """Turn the flat values of this variable into a float or an array of its shape."""
         if self.shape == ():
             return float(flat[0])
         return np.asarray(flat, dtype=float).reshape(self.shape, order="F")
+
+
+def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """Names of the entries of a variable in flat order."""
+    if shape == ():
+        yield name
+        return
+    for flat in range(int(np.prod(shape, dtype=int))):
+        index = np.unravel_index(flat, shape, order="F")
+        yield f"{name}[{','.join(str(int(i)) for i in index)}]"
 
 
 def make_variable(

@@ -48,7 +48,7 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
             f"workers={workers!r} needs Dask: pip install 'archeng[dask]'."
         ) from error
     client, close = workers, _nothing
-    if not isinstance(workers, str | distributed.Client):
+    if not isinstance(workers, str) and not isinstance(workers, distributed.Client):
         raise SettingsError(
             f"workers must be the client, not a {type(workers).__name__}: pass "
             "distributed.Client(cluster)."

@@ -171,7 +171,8 @@ def test_a_forked_pool_that_outlives_its_run_does_not_keep_the_lock(
     runs.kill(pid)
     orphans = {int(text.split()[1]) for text in log.read_text().splitlines()}
     try:
-        assert_same(go_on(case, journal, log), solve_case(case))
+        # the orphans go on with what they had been given, so calls cannot be counted here
+        assert_same(archeng.resume(journal, bowl), solve_case(case))
     finally:
         for orphan in orphans:
             if _alive(orphan):
@@ -180,16 +181,14 @@ def test_a_forked_pool_that_outlives_its_run_does_not_keep_the_lock(
 
 def test_a_run_that_died_while_it_created_its_journal_can_begin_again(tmp_path: Path) -> None:
     journal = tmp_path / "run.db"
-    connection = sqlite3.connect(journal)
+    half = journal.with_name("run.db.new")  # a journal gets its name when it is complete
+    connection = sqlite3.connect(half)
     connection.execute(f"PRAGMA application_id = {0x41524348}")
-    connection.execute("PRAGMA user_version = 1")
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE header (key TEXT)")
     connection.close()
-    assert journal.stat().st_size > 0
-    with pytest.raises(JournalError):
-        archeng.resume(journal, bowl)
     result = archeng.solve(line(), bowl, journal=journal, max_evaluations=8, seed=1)
     assert len(finished(journal)) == result.nfev == 8
+    assert not half.exists()
 
 
 def test_every_finished_call_is_on_disk_before_the_next_begins(tmp_path: Path) -> None:
