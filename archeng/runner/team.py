@@ -1,8 +1,9 @@
 """`RepairTeam`: the repairs of a generation on several cores, where that pays.
 
-Measured (``make bench-runtime``): threads never win, because CasADi holds Python's global lock;
-CasADi's own parallel map cannot help, because each repair is a loop with its own number of
-steps; processes win once a repair takes several milliseconds. So: processes, and only then.
+Measured (``make bench-runtime``): two threads gain almost nothing, because most of a repair holds
+Python's global lock; CasADi's own parallel map is no faster than our loop over the rows, and each
+repair has its own number of steps anyway; processes win once a repair takes several
+milliseconds. So: processes, and only then.
 The repairs are pure functions, so the answers do not depend on who computes them.
 """
 

@@ -58,7 +58,7 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
             client = distributed.Client(  # type: ignore[no-untyped-call]
                 workers, set_as_default=False, timeout="20s"
             )
-        except (OSError, ValueError) as error:
+        except Exception as error:  # Dask raises all kinds, AssertionError among them
             raise ExecutorError(f"No Dask scheduler answers at {workers}: {error}") from error
         close = client.close
 
