@@ -85,7 +85,7 @@ def test_variables_rows_and_kinds(cli: Cli) -> None:
     assert cells(out, "line")[:3] == ["linear", "-", "3"]
     assert cells(out, "curve")[:3] == ["nonlinear", "0.25", "-"]
     assert cells(out, "balance")[:3] == ["linear equality", "1.5 +- 0.25", "1.5"]
-    assert cells(out, "curved balance")[:3] == ["nonlinear equality", "0.375", "0.625"]
+    assert cells(out, "curved balance")[:3] == ["nonlinear equality", "0.5 +- 0.125", "0.5"]
     assert cells(out, "bounds of x")[:3] == ["bound", "0", "1.5"]
     assert cells(out, "line")[3].startswith("cli_case.py:")
     assert "limit" in out
