@@ -39,7 +39,7 @@ def go_on(options: argparse.Namespace) -> int:
         arguments = {k: v for k, v in own.items() if k not in _SOLVE}
         if arguments:  # such as the bounds of an nlp dictionary
             model = as_model(model, objective=simulator is None, **arguments)
-        keywords["simulator_takes"] = own.get("simulator_takes", "design")
+        keywords = {**{k: own[k] for k in (*_RUNTIME, "simulator_takes") if k in own}, **keywords}
         return _report(resume(options.journal, simulator, model=model, **keywords), options)
 
 

@@ -76,19 +76,17 @@ class Journal:
     @classmethod
     def create(cls, path: str | Path, header: Mapping[str, Any], state: Any) -> Journal:
         """Begin a new file; an existing one is never overwritten."""
-        file = Path(path)
+        file = Path(path).resolve()
         if not file.parent.is_dir():
             raise JournalError(f"{file}: there is no directory {file.parent}.")
-        if file.exists() and file.stat().st_size > 0:
-            raise JournalError(
-                f"{file}: exists already. Go on with that run by archeng.resume({str(file)!r}, "
-                "simulator), or choose another file."
-            )
+        _check_free(file)
         lock = Lock(file)
         with _guard(file), _release_on_error(lock):
+            _check_free(file)  # somebody else may have been faster
             new = file.with_name(file.name + ".new")  # a half-made file never has the name
             try:
                 _write_new(new, header, state)
+                _remove(file)  # with what SQLite left beside a deleted one
                 new.replace(file)
             except BaseException:
                 _remove(new)
@@ -260,6 +258,14 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, floa
             return {bytes(x): float(objective) for x, objective in rows}
     finally:
         journal.close()
+
+
+def _check_free(file: Path) -> None:
+    if file.exists() and (not file.is_file() or file.stat().st_size > 0):
+        raise JournalError(
+            f"{file}: exists already. Go on with that run by archeng.resume({str(file)!r}, "
+            "simulator), or choose another file."
+        )
 
 
 def _write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:

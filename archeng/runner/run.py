@@ -247,10 +247,10 @@ class Run:
         self._sample_if_needed()
         plan = make_plan(self._candidates, self._archive, self._calls_left())
         self._simulate(plan.positions)
+        if not self.history and not self.stopped:
+            check_first_generation(self.evaluations)
         if plan.cut:
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
-        if not self.history and (plan.cut or not self.stopped):
-            check_first_generation(self.evaluations)
         self._close_generation()
 
     def run(self) -> Result:

@@ -78,13 +78,16 @@ class RepairTeam:
         results: dict[int, Repair] = {}
         for k in range(min(self._count, len(points))):
             self._workers.submit(k, (points[k :: self._count], distribution, anchor))
-        while (answer := self._workers.next()) is not None:
-            k, ended = answer
-            if ended.status is CallStatus.OK:
-                positions = range(k, len(points), self._count)
-                results.update(zip(positions, ended.value, strict=True))
-            else:
-                logger.warning("a repair worker failed: %s", ended.problem)
+        try:
+            while (answer := self._workers.next()) is not None:
+                k, ended = answer
+                if ended.status is CallStatus.OK:
+                    positions = range(k, len(points), self._count)
+                    results.update(zip(positions, ended.value, strict=True))
+                else:
+                    logger.warning("a repair worker failed: %s", ended.problem)
+        finally:
+            self._workers.abandon()  # after Ctrl-C, no answer may be taken for another's
         return [
             results[i] if i in results else self._repairer.repair(point, distribution, anchor)
             for i, point in enumerate(points)

@@ -191,7 +191,7 @@ class CommandSimulator:
                 )
             except OSError as error:
                 raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
-            with tracked(process):
+            with tracked(process, folder if self.keep == "none" else None):
                 self._wait(process, folder)
         if process.returncode not in self.ok_exit_codes:
             code = process.returncode

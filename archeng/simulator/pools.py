@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from archeng.errors import ExecutorError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
-from archeng.simulator.groups import kill_groups
+from archeng.simulator.groups import kill_groups, owner
 
 
 class Pool(Protocol):
@@ -134,11 +134,17 @@ class Futures:
 def threads(simulator: Simulator, count: int) -> Futures:
     """Return a pool of threads, for simulators that wait for something else."""
     executor = ThreadPoolExecutor(count, thread_name_prefix="archeng")
+    me = object()
     return Futures(
-        lambda design: executor.submit(call, simulator, design),
+        lambda design: executor.submit(_owned_call, me, simulator, design),
         lambda: executor.shutdown(wait=False, cancel_futures=True),
-        kill_groups,  # a thread cannot be stopped, but the program that it waits for can
+        lambda: kill_groups(me),  # a thread cannot be stopped, the program it waits for can
     )
+
+
+def _owned_call(me: object, simulator: Simulator, design: Design) -> Call:
+    owner.set(me)
+    return call(simulator, design)
 
 
 def foreign(simulator: Simulator, executor: Any) -> Futures:

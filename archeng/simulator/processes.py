@@ -90,7 +90,7 @@ class Workers:
     def __init__(
         self, function: Callable[[Any], Any], count: int, timeout: float | None = None
     ) -> None:
-        self._payload = (list(sys.path), _pickled(function))
+        self._payload = ([p for p in sys.path if isinstance(p, str)], _pickled(function))
         self._timeout = timeout
         self._count = count
         self._waiting: deque[tuple[int, Any]] = deque()
@@ -110,7 +110,7 @@ class Workers:
         while not self._finished:
             self._assign()
             busy = [w for w in self._workers if w.key is not None]
-            if not busy:
+            if not busy and not self._finished:
                 return None
             for ready in wait([w.connection for w in busy], self._patience(busy)):
                 self._collect(next(w for w in busy if w.connection is ready))
@@ -205,13 +205,17 @@ class Workers:
 
     def _start(self, count: int) -> list[_Worker]:
         """Start workers side by side and send them the simulator."""
-        settings = {"path": sys.path, "address": self._place, "key": self._key.hex()}
+        settings = {
+            "path": [p for p in sys.path if isinstance(p, str)],
+            "address": self._place,
+            "key": self._key.hex(),
+        }
         environment = {**os.environ, VARIABLE: json.dumps(settings)}
         processes: dict[int, subprocess.Popen[bytes]] = {}
         try:
             for _ in range(count):
                 process = subprocess.Popen(
-                    [sys.executable, "-c", _BEGIN],
+                    [sys.executable, "-P", "-c", _BEGIN],
                     stdin=subprocess.PIPE,
                     env=environment,
                     start_new_session=True,

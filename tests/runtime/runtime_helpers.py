@@ -198,6 +198,12 @@ def solve_case(name: str, **options: Any) -> Result:
     return archeng.solve(model, simulator, **{**case, **options})
 
 
+@functools.cache
+def reference(name: str) -> Result:
+    """A case with one call after the other in this process, without a journal."""
+    return solve_case(name)
+
+
 def trace(result: Result) -> dict[str, Any]:
     """Everything of a run that must not depend on where and how fast its calls ran."""
     return {

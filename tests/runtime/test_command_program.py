@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import struct
 import subprocess
+import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,12 @@ def beam(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "beam.c").write_text(SOURCE)
     subprocess.run(["cc", "-O1", "-o", "beam", "beam.c"], cwd=folder, check=True)
     return folder / "beam"
+
+
+@pytest.fixture(autouse=True)
+def no_litter(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Directories of failed calls stay, but not in the system's place."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("calls")))
 
 
 def model() -> Model:
@@ -279,7 +287,7 @@ def test_a_time_limit_kills_the_program_and_its_children(
         assert "0.5 s" in message
         assert "meshing" in message
     else:
-        program = simulator(beam, "hang", str(pids), keep="none")
+        program = simulator(beam, "hang", str(pids), directory=tmp_path / "calls")
         with pytest.raises(SimulatorError) as caught:
             archeng.solve(model(), program, max_evaluations=1, seed=1, timeout=1.0)
         status = caught.value.evaluations[0].status
@@ -294,3 +302,35 @@ def test_children_that_a_program_leaves_behind_are_killed(beam: Path, tmp_path: 
     assert call(simulator(beam, "orphan", str(pids)), design()).objective == 2.0
     found = [int(word) for word in pids.read_text().split()]
     wait_for(lambda: not any(alive(pid) for pid in found), "the end of the child")
+
+
+def test_two_runs_in_one_process_do_not_kill_each_others_programs(tmp_path: Path) -> None:
+    """One run gives up a call of its own while a program of the other is under way."""
+    script = f"touch {tmp_path}/started; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo 5"
+    program = CommandSimulator(["sh", "-c", script], read=read_regex(r"(\d)"), keep="none")
+    other: list[Any] = []
+
+    def run_the_program() -> None:
+        try:
+            other.append(archeng.solve(model(), program, max_evaluations=1, seed=1))
+        except SimulatorError as error:
+            other.append(error)
+
+    thread = threading.Thread(target=run_the_program)
+    thread.start()
+    wait_for((tmp_path / "started").exists, "the program")
+    first = archeng.Run(model(), seed=1).ask()[0].design
+    both_begun, over = threading.Barrier(2), threading.Event()
+
+    def reach_the_target(design: Design) -> float:
+        both_begun.wait(60)
+        if design != first:
+            over.wait(60)
+        return -1.0
+
+    result = archeng.solve(model(), reach_the_target, seed=1, target=0.0, workers="threads:2")
+    over.set()
+    (tmp_path / "go").touch()
+    thread.join()
+    assert result.nfev == 1
+    assert [e.status for e in other[0].evaluations] == ["ok"], other[0]

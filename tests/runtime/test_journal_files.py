@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_helpers import Logged, assert_same, begun, bowl, finished, line, reading, solve_case
+from runtime_helpers import (
+    Logged,
+    assert_same,
+    begun,
+    bowl,
+    finished,
+    line,
+    reading,
+    reference,
+    solve_case,
+)
 from runtime_jobs import Runs, outcome_of
 
 import archeng
 from archeng.errors import JournalError, SettingsError
 from archeng.journal import Journal
+from archeng.journal.lock import Lock
 
 NAME = "budget within a generation"
 
@@ -55,6 +66,22 @@ def test_a_journal_is_never_overwritten(good: Path, tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="exists already"):
         archeng.solve(line(), bowl, journal=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "my notes"
+
+
+def test_a_journal_that_appears_meanwhile_is_not_overwritten(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may create the file, and end, after we looked and before we lock."""
+    path = tmp_path / "run.db"
+
+    def slow_lock(file: Path) -> Any:
+        shutil.copy(good, path)
+        return Lock(file)
+
+    monkeypatch.setattr("archeng.journal.store.Lock", slow_lock)
+    with pytest.raises(JournalError):
+        archeng.solve(line(), bowl, journal=path, max_evaluations=3)
+    assert path.read_bytes() == good.read_bytes()
 
 
 def test_truncated_files(good: Path, tmp_path: Path) -> None:
@@ -199,7 +226,7 @@ def test_a_full_disk_stops_the_run_which_then_goes_on_exactly(
     assert 0 < len(done) < 160
     before = len(begun(log))
     result = archeng.resume(journal, Logged("waves", log))
-    assert_same(result, solve_case(case))
+    assert_same(result, reference(case))
     assert not set(begun(log)[before:]) & set(done)
 
 
@@ -213,7 +240,7 @@ def test_a_disk_that_is_full_from_the_beginning(room: int, runs: Runs, tmp_path:
     assert ended["error"] == "JournalError", ended
     assert begun(log) == []
     # With some space, the same command runs.
-    assert_same(solve_case(NAME, journal=journal), solve_case(NAME))
+    assert_same(solve_case(NAME, journal=journal), reference(NAME))
 
 
 def test_a_journal_that_is_full(tmp_path: Path) -> None:
@@ -232,4 +259,4 @@ def test_a_journal_that_is_full(tmp_path: Path) -> None:
         solve_case("failures", journal=journal, callback=fill)
     with reading(journal) as opened:
         assert len(opened.generations()) >= 2
-    assert_same(archeng.resume(journal, Logged("fragile")), solve_case("failures"))
+    assert_same(archeng.resume(journal, Logged("fragile")), reference("failures"))

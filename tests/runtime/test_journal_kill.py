@@ -21,6 +21,7 @@ from runtime_helpers import (
     finished,
     line,
     reading,
+    reference,
     solve_case,
     wait_for,
 )
@@ -69,7 +70,7 @@ def test_killed_at_a_random_moment(calls: int, seconds: float, runs: Runs, tmp_p
     case, journal, log = "budget within a generation", tmp_path / "run.db", tmp_path / "log"
     pid = runs.start(what="solve", case=case, journal=journal, log=log, delay=0.02)
     kill_after(runs, pid, log, calls, seconds)
-    assert_same(go_on(case, journal, log), solve_case(case))
+    assert_same(go_on(case, journal, log), reference(case))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_killed_at_a_random_moment(calls: int, seconds: float, runs: Runs, tmp_p
     ],
 )
 def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_path: Path) -> None:
-    whole = solve_case(case)
+    whole = reference(case)
     journal, log = tmp_path / "run.db", tmp_path / "log"
     pid = runs.start(what="solve", case=case, journal=journal, log=log, delay=0.01)
     kill_after(runs, pid, log, int(part * whole.nfev), 0.004)
@@ -99,7 +100,7 @@ def test_killed_with_two_workers(calls: int, runs: Runs, tmp_path: Path) -> None
     kill_after(runs, pid, log, calls, 0.01)
     wait_for(lambda: not _pids_alive(log), "the end of the workers")
     workers = 2 if calls == 7 else None
-    assert_same(go_on(case, journal, log, workers=workers), solve_case(case))
+    assert_same(go_on(case, journal, log, workers=workers), reference(case))
 
 
 def _pids_alive(log: Path) -> list[int]:
@@ -126,7 +127,7 @@ def test_killed_again_and_again(runs: Runs, tmp_path: Path) -> None:
         calls = len(begun(log))
         what = "resume"
     result = go_on(case, journal, log)
-    assert_same(result, solve_case(case))
+    assert_same(result, reference(case))
     # Each kill costs at most the one call that was under way.
     assert len(begun(log)) <= result.nfev + 8
 
@@ -156,7 +157,7 @@ def test_one_process_at_a_time_and_others_may_look(runs: Runs, tmp_path: Path) -
     runs.kill(pid)
     with reading(journal) as opened:
         assert not opened.running
-    assert_same(go_on(case, journal, log), solve_case(case))
+    assert_same(go_on(case, journal, log), reference(case))
 
 
 def test_a_forked_pool_that_outlives_its_run_does_not_keep_the_lock(
@@ -172,7 +173,7 @@ def test_a_forked_pool_that_outlives_its_run_does_not_keep_the_lock(
     orphans = {int(text.split()[1]) for text in log.read_text().splitlines()}
     try:
         # the orphans go on with what they had been given, so calls cannot be counted here
-        assert_same(archeng.resume(journal, bowl), solve_case(case))
+        assert_same(archeng.resume(journal, bowl), reference(case))
     finally:
         for orphan in orphans:
             if _alive(orphan):
@@ -191,6 +192,27 @@ def test_a_run_that_died_while_it_created_its_journal_can_begin_again(tmp_path: 
     assert not half.exists()
 
 
+@pytest.mark.parametrize("calls", [9, 50, 100])
+@pytest.mark.parametrize("shared_memory", [False, True])
+def test_what_a_deleted_journal_left_behind_does_not_matter(
+    calls: int, shared_memory: bool, runs: Runs, tmp_path: Path
+) -> None:
+    """Who deletes the journal of a killed run may forget the files that SQLite put beside it."""
+    journal, log = tmp_path / "run.db", tmp_path / "log"
+    pid = runs.start(what="solve", case="restarts", journal=journal, log=log, delay=0.002)
+    kill_after(runs, pid, log, calls, 0.0)
+    assert (tmp_path / "run.db-wal").exists()
+    journal.unlink()
+    if not shared_memory:
+        (tmp_path / "run.db-shm").unlink(missing_ok=True)
+    result = solve_case("failures", journal=journal)
+    assert_same(result, reference("failures"))
+    assert finished(journal) == [e.x.tobytes().hex() for e in result.evaluations]
+    with reading(journal) as opened:
+        assert opened.header()["options"]["max_evaluations"] == 60
+    assert_same(archeng.resume(journal, Logged("fragile")), result)
+
+
 def test_every_finished_call_is_on_disk_before_the_next_begins(tmp_path: Path) -> None:
     journal = tmp_path / "run.db"
     made: list[str] = []
@@ -202,5 +224,5 @@ def test_every_finished_call_is_on_disk_before_the_next_begins(tmp_path: Path) -
 
     case = "budget within a generation"
     result = solve_case(case, simulator=simulator, journal=journal, on_failure="raise")
-    assert_same(result, solve_case(case))
+    assert_same(result, reference(case))
     assert finished(journal) == made

@@ -20,6 +20,7 @@ from runtime_helpers import (
     fragile,
     line,
     reading,
+    reference,
     solve_case,
     table_model,
     trace,
@@ -39,7 +40,7 @@ def never(design: Design) -> float:
 @pytest.mark.parametrize("name", CASES)
 def test_a_journal_does_not_change_the_run(name: str, tmp_path: Path) -> None:
     result = solve_case(name, journal=tmp_path / "run.db")
-    assert_same(result, solve_case(name))
+    assert_same(result, reference(name))
     with reading(tmp_path / "run.db") as opened:
         for stored, e in zip(opened.calls(), result.evaluations, strict=True):
             kept = stored.evaluation
@@ -118,7 +119,7 @@ def test_a_run_that_was_stopped_by_its_callback_goes_on(tmp_path: Path) -> None:
 
     stopped = solve_case(NAME, journal=tmp_path / "run.db", callback=stop)
     assert stopped.stop_reason is StopReason.CALLBACK
-    assert_same(archeng.resume(tmp_path / "run.db", bowl), solve_case(NAME))
+    assert_same(archeng.resume(tmp_path / "run.db", bowl), reference(NAME))
 
 
 # -- what may not change ---------------------------------------------------------------------
@@ -163,7 +164,7 @@ def test_a_changed_model_is_refused_by_name(
     for word in words:
         assert word in str(caught.value)
     assert journal.read_bytes() == before
-    whole = solve_case(NAME)
+    whole = reference(NAME)
     assert_same(archeng.resume(journal, bowl, model=other_line(), max_evaluations=33), whole)
 
 
@@ -254,7 +255,7 @@ def test_retry_failed(tmp_path: Path) -> None:
 def test_failed_calls_of_finished_generations_stay_failed(tmp_path: Path) -> None:
     first = solve_case("failures", journal=tmp_path / "run.db", max_evaluations=30)
     again = archeng.resume(tmp_path / "run.db", fragile, retry_failed=True, max_evaluations=60)
-    assert_same(again, solve_case("failures"))
+    assert_same(again, reference("failures"))
     assert any(not e.good for e in first.evaluations)
 
 

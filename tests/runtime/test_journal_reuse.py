@@ -17,6 +17,7 @@ from runtime_helpers import (
     down,
     finished,
     line,
+    reference,
     solve_case,
     trace,
 )
@@ -181,7 +182,7 @@ def test_a_run_that_is_asked_and_told_goes_on(generations: int | None, tmp_path:
     assert again.n_evaluations == len(first) or generations is None
     rest = ask_and_tell(again)
     again.close()
-    assert_same(again.result(), solve_case(NAME))
+    assert_same(again.result(), reference(NAME))
     assert len(first) + len(rest) == 33
     assert len(set(first + rest)) == 33
 
@@ -209,7 +210,7 @@ def test_calls_of_an_open_generation_are_known_to_those_who_ask(tmp_path: Path) 
     run.close()
     assert not {x.hex() for x in rest} & set(finished(tmp_path / "run.db")[:10])
     assert len(rest) == 23
-    same_designs(run.result(), solve_case(NAME))
+    same_designs(run.result(), reference(NAME))
 
 
 def test_reuse_with_ask_and_tell(tmp_path: Path) -> None:

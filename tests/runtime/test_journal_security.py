@@ -96,7 +96,7 @@ def assert_harmless(path: Path, marker: Path) -> None:
         assert not marker.exists()
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", [p for p in PAYLOADS if p not in ("number", "list")])
 @pytest.mark.parametrize("key", HEADER)
 def test_headers(good: Path, key: str, payload: str, tmp_path: Path, marker: Path) -> None:
     text = payloads(marker)[payload]

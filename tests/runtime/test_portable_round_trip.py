@@ -107,7 +107,7 @@ def stored(model: Model) -> Any:
     return json.loads(json.dumps(data))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(formulas())
 def test_random_formulas_keep_every_bit(build: Any) -> None:
     model = model_of(build)

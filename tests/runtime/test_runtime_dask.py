@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
-from runtime_helpers import Logged, assert_same, begun, bowl, finished, line, lines, solve_case
+from runtime_helpers import (
+    Logged,
+    assert_same,
+    begun,
+    bowl,
+    finished,
+    line,
+    lines,
+    reference,
+    solve_case,
+)
 from runtime_helpers import wait_for as wait_until
 
 import archeng
@@ -45,7 +55,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", ["target within a generation", "failures", "restarts"])
 def test_the_same_run_on_a_client(name: str, client: Any) -> None:
-    assert_same(solve_case(name, workers=client, delay=0.006), solve_case(name))
+    assert_same(solve_case(name, workers=client, delay=0.006), reference(name))
     assert client.submit(int, "3").result() == 3  # it stays open
 
 
@@ -65,7 +75,7 @@ def test_a_worker_process_is_killed_in_the_middle_of_a_call(client: Any, tmp_pat
     killer.start()
     result = solve_case(name, workers=client, log=log, delay=0.3)
     killer.join()
-    alone = solve_case(name)
+    alone = reference(name)
     assert_same(result, alone)
     assert {e.status for e in result.evaluations} == {"ok"}
     pids = [words[1] for words in lines(log, "begin")]
@@ -76,7 +86,7 @@ def test_a_worker_process_is_killed_in_the_middle_of_a_call(client: Any, tmp_pat
 
 def test_the_address_of_a_scheduler(cluster: Any) -> None:
     name = "duplicates"
-    assert_same(solve_case(name, workers=cluster.scheduler_address), solve_case(name))
+    assert_same(solve_case(name, workers=cluster.scheduler_address), reference(name))
 
 
 def test_a_cluster_is_not_a_client(cluster: Any) -> None:
@@ -122,5 +132,5 @@ def test_a_client_that_is_closed_leaves_a_journal_that_goes_on_exactly(
     closer.join()
     done = finished(journal)
     again = tmp_path / "again"
-    assert_same(archeng.resume(journal, Logged("bowl", again)), solve_case(name))
+    assert_same(archeng.resume(journal, Logged("bowl", again)), reference(name))
     assert not set(begun(again)) & set(done)

@@ -23,25 +23,18 @@ from runtime_helpers import (
     line,
     lines,
     own_workers,
+    reference,
     solve_case,
     wait_for,
 )
 
 import archeng
-from archeng import Design, Result, StopReason
+from archeng import Design, StopReason
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator import make_pool
 from archeng.simulator.processes import Processes
 
 SHUFFLING = 0.006  # most seconds of a call; calls finish in another order than they begin
-_references: dict[str, Result] = {}
-
-
-def reference(name: str) -> Result:
-    """The case with one call after the other in this process."""
-    if name not in _references:
-        _references[name] = solve_case(name)
-    return _references[name]
 
 
 class Backwards:

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_helpers import append, assert_same, begun, bowl, digest, line, lines, solve_case
+from runtime_helpers import (
+    append,
+    assert_same,
+    begun,
+    bowl,
+    digest,
+    line,
+    lines,
+    reference,
+    solve_case,
+)
 
 import archeng
 from archeng import Design, Result, Status, StopReason
@@ -23,7 +33,7 @@ def kinds(result: Result) -> list[str]:
 
 
 def test_failed_calls_keep_their_words_and_get_no_number() -> None:
-    result = solve_case(FAILURES)
+    result = reference(FAILURES)
     for e in result.evaluations:
         expected = {0: "failed", 1: "invalid", 2: "invalid"}.get(digest(e.x) % 7, "ok")
         assert e.status == expected
@@ -79,7 +89,7 @@ def test_retries(
     name = "budget within a generation"
     if ends_well:
         result = solve_case(name, **options)
-        assert_same(result, solve_case(name))
+        assert_same(result, reference(name))
         assert {e.attempts for e in result.evaluations} == {bad_calls + 1}
         assert len(begun(tmp_path / "log")) == result.nfev * (bad_calls + 1)
     else:
@@ -117,7 +127,7 @@ def test_bad_policies(option: str, value: Any) -> None:
 @pytest.mark.parametrize("workers", [None, "threads:3"])
 def test_max_failures(most: int, workers: Any) -> None:
     result = solve_case(FAILURES, max_failures=most, workers=workers, delay=0.003)
-    whole = solve_case(FAILURES)
+    whole = reference(FAILURES)
     bad = [e.index for e in whole.evaluations if not e.good]
     assert result.stop_reason is StopReason.MAX_FAILURES
     assert result.nfev == bad[most] + 1
@@ -131,7 +141,7 @@ def test_max_failures(most: int, workers: Any) -> None:
 
 
 def test_as_many_failures_as_allowed_do_not_stop_the_run() -> None:
-    whole = solve_case(FAILURES)
+    whole = reference(FAILURES)
     most = sum(not e.good for e in whole.evaluations)
     assert_same(solve_case(FAILURES, max_failures=most), whole)
 
@@ -148,30 +158,32 @@ def failing_first(count: int) -> Any:
     return simulator
 
 
-def test_max_failures_within_the_first_generation() -> None:
+@pytest.mark.parametrize("budget", [30, 3])
+def test_max_failures_within_the_first_generation(budget: int) -> None:
     """The rest of the generation was not simulated: nobody knows that all of it fails."""
-    result = archeng.solve(line(), failing_first(2), seed=1, max_failures=1, max_evaluations=30)
+    result = archeng.solve(line(), failing_first(2), seed=1, max_failures=1, max_evaluations=budget)
     assert result.stop_reason is StopReason.MAX_FAILURES
     assert result.nfev == 2
     assert result.status is Status.NONE
     assert np.isnan(result.fun)
 
 
-def test_ctrl_c_after_a_failed_first_call_is_no_error_of_the_simulator() -> None:
+@pytest.mark.parametrize("budget", [30, 3])
+def test_ctrl_c_after_a_failed_first_call_is_no_error_of_the_simulator(budget: int) -> None:
     assert threading.current_thread() is threading.main_thread()
 
     def simulator(design: Design) -> float:
         signal.raise_signal(signal.SIGINT)
         raise ValueError("no licence")
 
-    result = archeng.solve(line(), simulator, seed=1, max_evaluations=30)
+    result = archeng.solve(line(), simulator, seed=1, max_evaluations=budget)
     assert result.stop_reason is StopReason.INTERRUPTED
     assert kinds(result) == ["failed"]
 
 
 @pytest.mark.parametrize("workers", [None, "threads:3"])
 def test_the_first_failure_raises_if_asked(workers: Any) -> None:
-    whole = solve_case(FAILURES)
+    whole = reference(FAILURES)
     first = next(e.index for e in whole.evaluations if e.status == "failed")
     before = [e.index for e in whole.evaluations[:first] if not e.good]
     with pytest.raises(SimulatorError) as caught:
@@ -186,7 +198,7 @@ def test_raise_with_retries_only_raises_what_stays_bad(tmp_path: Path) -> None:
     simulator = Mended(tmp_path / "log", 1, "failed")
     name = "budget within a generation"
     result = solve_case(name, simulator=simulator, retries=1, on_failure="raise")
-    assert_same(result, solve_case(name))
+    assert_same(result, reference(name))
 
 
 @pytest.mark.parametrize("workers", [None, "threads:2"])
@@ -247,8 +259,8 @@ def test_an_executor_that_breaks_keeps_what_was_finished(tmp_path: Path) -> None
     ):
         solve_case(name, simulator=Dying(log, 8), workers=executor, journal=tmp_path / "run.db")
     assert len(lines(log, "begin")) == 9
-    assert_same(archeng.resume(tmp_path / "run.db", Dying(log, None)), solve_case(name))
-    assert len(lines(log, "begin")) == solve_case(name).nfev + 1
+    assert_same(archeng.resume(tmp_path / "run.db", Dying(log, None)), reference(name))
+    assert len(lines(log, "begin")) == reference(name).nfev + 1
 
 
 class Dying:

@@ -21,6 +21,7 @@ from runtime_helpers import (
     finished,
     line,
     lines,
+    reference,
     solve_case,
     wait_for,
 )
@@ -76,7 +77,7 @@ def test_ctrl_c_lets_the_calls_under_way_finish(workers: Any, runs: Runs, tmp_pa
     assert "Traceback" not in (tmp_path / "errors").read_text()
     done = finished(journal)
     before = len(begun(log))
-    assert_same(archeng.resume(journal, Logged("bowl", log)), solve_case(NAME))
+    assert_same(archeng.resume(journal, Logged("bowl", log)), reference(NAME))
     assert not set(begun(log)[before:]) & set(done)
 
 
@@ -99,7 +100,7 @@ def test_a_second_ctrl_c_stops_at_once(workers: Any, runs: Runs, tmp_path: Path)
     assert ended["stop"] == "INTERRUPTED"
     assert ended["nfev"] == 0
     wait_for(lambda: not alive(pid) and gone(processes), "the end of all processes", SOON)
-    assert_same(archeng.resume(journal, bowl), solve_case(NAME))
+    assert_same(archeng.resume(journal, bowl), reference(NAME))
 
 
 @pytest.mark.parametrize("workers", [None, "threads:2", 2])
@@ -217,4 +218,4 @@ def test_interrupted_runs_go_on_exactly(at: int, tmp_path: Path) -> None:
     assert result.stop_reason is StopReason.INTERRUPTED
     assert len(calls) == result.nfev == at
     assert result.fun == min(bowl(d) for d in calls)
-    assert_same(archeng.resume(tmp_path / "run.db", bowl), solve_case(NAME))
+    assert_same(archeng.resume(tmp_path / "run.db", bowl), reference(NAME))

@@ -28,6 +28,7 @@ from runtime_helpers import (
     line,
     lines,
     own_workers,
+    reference,
     solve_case,
     wait_for,
 )
@@ -35,6 +36,7 @@ from runtime_helpers import (
 import archeng
 from archeng import Design, Run, StopReason
 from archeng.errors import SimulatorError
+from archeng.simulator import CallStatus, Workers
 
 NAME = "budget within a generation"
 
@@ -137,7 +139,7 @@ def test_a_worker_that_is_killed_from_outside(tmp_path: Path) -> None:
     killer.start()
     result = solve_case(NAME, simulator=Once(tmp_path), workers=2)
     killer.join()
-    assert_same(result, solve_case(NAME))
+    assert_same(result, reference(NAME))
     assert [e.attempts for e in result.evaluations].count(2) == 1
 
 
@@ -149,7 +151,29 @@ def test_idle_workers_that_are_killed_between_generations() -> None:
                 wait_for(lambda w=worker: w.status() == psutil.STATUS_ZOMBIE, "its end")
 
     result = solve_case(NAME, workers=2, callback=kill)
-    assert_same(result, solve_case(NAME))
+    assert_same(result, reference(NAME))
+
+
+def test_a_worker_that_dies_as_it_gets_its_task() -> None:
+    """Its death may be seen only when the task is sent; then the task is lost, not forgotten."""
+    workers = Workers(abs, 1)
+    try:
+        workers.submit(0, -1)
+        answer = workers.next()
+        assert answer is not None
+        assert answer[1].value == 1
+        for worker in workers._workers:
+            worker.connection.close()
+        workers.submit(7, -2)
+        answer = workers.next()
+        assert answer is not None
+        assert (answer[0], answer[1].status) == (7, CallStatus.LOST)
+        workers.submit(7, -2)
+        answer = workers.next()
+        assert answer is not None
+        assert answer[1].value == 2
+    finally:
+        workers.close()
 
 
 def hog(folder: Path, design: Design) -> float:
@@ -227,7 +251,7 @@ def test_noise_does_not_matter_and_errors_of_the_callback_leave_nothing(
     with pytest.raises(EnoughError) as caught:
         solve_case(NAME, simulator=noisy, workers=1, callback=callback)
     seen = caught.value.args[0]
-    alone = solve_case(NAME).evaluations
+    alone = reference(NAME).evaluations
     assert seen == [(e.x.tobytes(), "ok", e.objective) for e in alone[: len(seen)]]
     assert "not an answer" in capfdbinary.readouterr().out.decode(errors="replace")
 

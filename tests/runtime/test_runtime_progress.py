@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_helpers import bowl, line, reading, solve_case
+from runtime_helpers import bowl, line, reading, reference, solve_case
 
 import archeng
 from archeng import Model, ProgressLine
@@ -115,7 +115,7 @@ def test_to_pandas_without_any_call() -> None:
 def test_to_pandas_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(SettingsError, match=r"archeng\[pandas\]"):
-        solve_case(NAME).to_pandas()
+        reference(NAME).to_pandas()
 
 
 def test_a_changed_version_is_logged(

@@ -7,7 +7,15 @@ import signal
 from typing import Any
 
 import pytest
-from runtime_helpers import assert_same, bowl, own_workers, solve_case, table_model, wait_for
+from runtime_helpers import (
+    assert_same,
+    bowl,
+    own_workers,
+    reference,
+    solve_case,
+    table_model,
+    wait_for,
+)
 
 import archeng
 from archeng import Run
@@ -36,7 +44,7 @@ def test_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(run: Run) -> None:
         seen.append(len(own_workers()))
 
-    assert_same(solve_case(name, workers=2, callback=look), solve_case(name))
+    assert_same(solve_case(name, workers=2, callback=look), reference(name))
     assert max(seen) == 2
     assert own_workers() == []
 
@@ -53,7 +61,7 @@ def test_repair_workers_may_die(monkeypatch: pytest.MonkeyPatch) -> None:
                 killed.append(worker.pid)
 
     name = "budget within a generation"
-    assert_same(solve_case(name, workers=2, callback=kill), solve_case(name))
+    assert_same(solve_case(name, workers=2, callback=kill), reference(name))
     assert len(killed) == 3
     assert own_workers() == []
 
