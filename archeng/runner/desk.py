@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Desk:
         todo: list[tuple[int, Design]] = []
         for p in positions:
             design = self._gated(candidates[p])
-            known = self.known(design, finished_before.get(p))
+            known = self._known(design, finished_before.get(p))
             if isinstance(known, Evaluation):
                 finished[p] = known
             elif known is not None:
@@ -88,7 +89,35 @@ class Desk:
         finally:
             answers.close()
 
-    def known(self, design: Design, stored: Evaluation | None) -> Evaluation | Call | None:
+    def shown(
+        self, candidates: Sequence[Candidate], finished_before: Mapping[int, Evaluation]
+    ) -> list[Candidate]:
+        """Return candidates for those who ask: checked, and with what is known of them."""
+        shown = list(candidates)
+        for p, candidate in enumerate(shown):
+            if candidate.design is None:
+                continue
+            before = self._known(self._gated(candidate), finished_before.get(p))
+            if before is not None:
+                shown[p] = replace(candidate, known=before.objective)
+        return shown
+
+    def settle(
+        self,
+        candidate: Candidate,
+        position: int,
+        generation: int,
+        restart: int,
+        stored: Evaluation | None,
+        told: Call,
+    ) -> Evaluation:
+        """Return the record of a told call, or of the same design simulated before."""
+        outcome = self._known(self._gated(candidate), stored) or told
+        if isinstance(outcome, Evaluation):
+            return outcome
+        return self.keep(candidate, position, generation, restart, outcome)
+
+    def _known(self, design: Design, stored: Evaluation | None) -> Evaluation | Call | None:
         """Return the call of a design if the journal has it, or an earlier run simulated it."""
         if stored is not None and np.array_equal(stored.x, design.x):
             return stored

@@ -29,7 +29,7 @@ from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
-from archeng.simulator import Call, Evaluator, check_gate, make_pool, process_count, told
+from archeng.simulator import Evaluator, make_pool, process_count, told
 from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
@@ -201,15 +201,7 @@ class Run:
         self._sample_if_needed()
         plan = make_plan(self._candidates, self._archive, self._calls_left())
         self._candidates = self._candidates[: plan.end]
-        shown = list(self._candidates)
-        for p, candidate in enumerate(shown):
-            if candidate.design is None:
-                continue
-            check_gate(self.feasible_set, candidate.design.x)
-            before = self._desk.known(candidate.design, self._pending.get(p))
-            if before is not None:
-                shown[p] = replace(candidate, known=before.objective)
-        return shown
+        return self._desk.shown(self._candidates, self._pending)
 
     def tell(self, objectives: Sequence[float | None]) -> None:
         """Give the objectives of the candidates that :meth:`ask` returned, in their order.
@@ -226,12 +218,8 @@ class Run:
         calls = [told(value) for value in objectives]
         where = len(self.history), self._course.n_restarts
         for p in make_plan(self._candidates, self._archive, None).positions:
-            candidate = self._candidates[p]
-            assert candidate.design is not None
-            outcome = self._desk.known(candidate.design, self._pending.get(p)) or calls[p]
-            if isinstance(outcome, Call):
-                outcome = self._desk.keep(candidate, p, *where, outcome)
-            self._record(p, outcome)
+            stored = self._pending.get(p)
+            self._record(p, self._desk.settle(self._candidates[p], p, *where, stored, calls[p]))
         if len(self._candidates) < len(self._population.repairs):
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
@@ -370,12 +358,10 @@ class Run:
     # -- budget and journal ---------------------------------------------------------------
 
     def _calls_left(self) -> int | None:
-        most = self.options.max_evaluations
-        return None if most is None else max(most - self.n_evaluations, 0)
+        return self.options.calls_left(self.n_evaluations)
 
     def _out_of_time(self) -> bool:
-        most = self.options.max_time
-        return most is not None and time.monotonic() - self._begin >= most
+        return self.options.out_of_time(time.monotonic() - self._begin)
 
     def _budget_reason(self) -> StopReason | None:
         if self._interruption.asked:
@@ -401,18 +387,17 @@ class Run:
         ]
         self._course.restore(state, same)
         self.history = [Generation(**r) for r in records]
-        if len(records) != state["generation"]:
-            raise JournalError(f"{journal.path}: the file is damaged (generations are missing).")
         for stored in journal.calls(end=state["generation"]):
             self._archive.add(stored.evaluation)
+        made = self.history[-1].evaluations if self.history else 0
+        if len(records) != state["generation"] or made != self.n_evaluations:
+            raise JournalError(f"{journal.path}: the file is damaged (rows are missing).")
         self._pending = {
             c.position: c.evaluation
             for c in journal.calls(state["generation"])
             if c.evaluation.good or not retry_failed
         }
         self._begin = time.monotonic() - state["elapsed"]
-        if self.history and self.history[-1].evaluations != self.n_evaluations:
-            raise JournalError(f"{journal.path}: the file is damaged (calls are missing).")
         reason = state["stop_reason"]
         if self.best is not None and self.options.reached(self.best.objective):
             reason = StopReason.TARGET.name

@@ -205,11 +205,7 @@ class Workers:
 
     def _start(self, count: int) -> list[_Worker]:
         """Start workers side by side and send them the simulator."""
-        settings = {
-            "path": [p for p in sys.path if isinstance(p, str)],
-            "address": self._place,
-            "key": self._key.hex(),
-        }
+        settings = {"path": self._payload[0], "address": self._place, "key": self._key.hex()}
         environment = {**os.environ, VARIABLE: json.dumps(settings)}
         processes: dict[int, subprocess.Popen[bytes]] = {}
         try:
