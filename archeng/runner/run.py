@@ -63,7 +63,7 @@ class Run:
     ) -> None:
         setup = new_setup(model, simulator, seed, sigma, settings, options)
         self._prepare(setup)
-        self._course.begin(start_point(setup.model, setup.feasible_set, start))
+        self.course.begin(start_point(setup.model, setup.feasible_set, start))
         evaluator = self._evaluator()
         try:
             path = setup.runtime.journal
@@ -117,7 +117,7 @@ class Run:
         )
         repairer = Repairer(setup.feasible_set, setup.settings)
         self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
-        self._course = Course(
+        self.course = Course(
             repairer,
             setup.wide,
             setup.settings,
@@ -179,12 +179,7 @@ class Run:
     @property
     def distribution(self) -> Distribution:
         """The current search distribution, over the free variables."""
-        return self._course.search.distribution
-
-    @property
-    def course(self) -> Course:
-        """The search through its generations and restarts."""
-        return self._course
+        return self.course.search.distribution
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
@@ -216,7 +211,7 @@ class Run:
                 f"tell() got {len(objectives)} objectives for {len(self._candidates)} candidates."
             )
         calls = [told(value) for value in objectives]
-        where = len(self.history), self._course.n_restarts
+        where = len(self.history), self.course.n_restarts
         for p in make_plan(self._candidates, self._archive, None).positions:
             stored = self._pending.get(p)
             self._record(p, self._desk.settle(self._candidates[p], p, *where, stored, calls[p]))
@@ -266,7 +261,7 @@ class Run:
         if self._candidates or self.stopped:
             return
         begin_time = time.perf_counter()
-        self._population = self._course.population(self._archive.recent())
+        self._population = self.course.population(self._archive.recent())
         self._repair_seconds = time.perf_counter() - begin_time
         self._candidates = make_candidates(self.feasible_set, self._population, self._archive)
         self._outcomes = {}
@@ -277,7 +272,7 @@ class Run:
             self._candidates,
             positions,
             len(self.history),
-            self._course.n_restarts,
+            self.course.n_restarts,
             self._pending,
             self._stop_early,
         )
@@ -315,10 +310,10 @@ class Run:
         """Rank and update; then stopping tests, restarts, journal, callback."""
         begin_time = time.perf_counter()
         objectives = self._objectives()
-        before = self._course.search
+        before = self.course.search
         tests = None
         if not self.stopped:
-            tests = self._course.learn(self._population, objectives)
+            tests = self.course.learn(self._population, objectives)
         record = make_generation(
             self,
             before,
@@ -331,7 +326,7 @@ class Run:
         logger.debug("%s", record)
         self._candidates, self._pending = [], {}
         if tests is not None:
-            self.stop_reason = self._course.restart_if_needed(self.n_evaluations)
+            self.stop_reason = self.course.restart_if_needed(self.n_evaluations)
             if self._journal is not None:
                 stored = {**asdict(record), "tests": tests}
                 self._journal.add_generation(record.generation, stored, self._snapshot())
@@ -375,7 +370,7 @@ class Run:
             "generation": len(self.history),
             "elapsed": time.monotonic() - self._begin,
             "stop_reason": None if self.stop_reason is None else self.stop_reason.name,
-            **self._course.snapshot(),
+            **self.course.snapshot(),
         }
 
     def _restore(self, journal: Journal, retry_failed: bool) -> None:
@@ -385,7 +380,7 @@ class Run:
         same = [
             t for t, r in zip(tests, records, strict=True) if r["restart"] == state["n_restarts"]
         ]
-        self._course.restore(state, same)
+        self.course.restore(state, same)
         self.history = [Generation(**r) for r in records]
         for stored in journal.calls(end=state["generation"]):
             self._archive.add(stored.evaluation)

@@ -107,7 +107,7 @@ def memory_and_resume(calls: int, folder: Path) -> list[Row]:
     begin = time.perf_counter()
     run = archeng.Run.resume(path, scrambled, max_evaluations=calls + 1)
     seconds = time.perf_counter() - begin
-    assert run.n_evaluations >= calls - 10
+    assert run.n_evaluations > 0.9 * calls  # the last generation is open
     run.close()
     size = path.stat().st_size / calls
     return [
