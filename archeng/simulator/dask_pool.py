@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Simulator, call
 from archeng.simulator.design import Design
 from archeng.simulator.pools import Futures
+
+_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "inproc")
 
 
 class _Task:
@@ -54,6 +58,7 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
             "distributed.Client(cluster)."
         )
     if isinstance(workers, str):
+        _check_address(workers)
         try:
             client = distributed.Client(  # type: ignore[no-untyped-call]
                 workers, set_as_default=False, timeout="20s"
@@ -66,6 +71,21 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
         return _Task(client, client.submit(call, simulator, design, pure=False))
 
     return Futures(submit, close)
+
+
+def _check_address(address: str) -> None:
+    """Raise unless somebody listens there: a client that fails to connect leaves threads behind."""
+    parts = urlsplit(address)
+    if parts.scheme not in _SCHEMES:
+        raise SettingsError(
+            f"workers={address!r}: the address of a Dask scheduler begins with "
+            f"{', '.join(f'{s}://' for s in _SCHEMES)}."
+        )
+    if parts.scheme in ("tcp", "tls"):
+        try:
+            socket.create_connection((parts.hostname or "", parts.port or 8786), 10.0).close()
+        except (OSError, ValueError) as error:
+            raise ExecutorError(f"No Dask scheduler answers at {address}: {error}") from error
 
 
 def _nothing() -> None:
