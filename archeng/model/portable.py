@@ -33,6 +33,9 @@ _OPERANDS = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
 _CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
 _NAMES = {code: name for name, code in _CODES.items()}
 _VARIABLE, _NUMBER = "variable", "number"
+_STRANGE = (
+    ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def to_data(model: Model) -> dict[str, Any] | None:
@@ -86,11 +89,9 @@ def from_data(data: Mapping[str, Any]) -> Model:
     """
     try:
         return _from_data(data)
-    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"The stored model is damaged: {error}") from error
-    except (RuntimeError, NotImplementedError) as error:
+    except ModelError:
+        raise
+    except _STRANGE as error:
         raise ModelError(f"The stored model is damaged: {error}") from error
 
 
