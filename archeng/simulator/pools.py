@@ -6,6 +6,7 @@ finish, with :meth:`~Pool.next`. It knows nothing of generations, retries or jou
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections import deque
 from collections.abc import Callable
@@ -117,8 +118,9 @@ class Futures:
 
     def cancel_waiting(self) -> None:  # noqa: D102
         for key, future in list(self._open.items()):
-            if future.cancel():
-                self._open.pop(key, None)
+            with contextlib.suppress(Exception):  # of an executor that is closed already
+                if future.cancel():
+                    self._open.pop(key, None)
 
     def abandon(self) -> None:  # noqa: D102
         self.cancel_waiting()
