@@ -22,10 +22,8 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from archeng.distribution import Floats, Integers
 
 
 def mid_ranks(values: Floats) -> Floats:

@@ -27,7 +27,8 @@ class Evaluation:
         ``ok``, ``failed``, ``invalid``, ``timed_out``, ``lost``, or ``reused`` (not simulated: the
         objective comes from an earlier run).
     max_violation : float
-        Largest violation of an explicit constraint at ``x``, evaluated by the gate: 0.
+        Largest violation of an explicit constraint at ``x``, evaluated by the gate: 0, unless
+        the handler simulates infeasible designs and was allowed to.
     sampled : ndarray
         The candidate that CMA-ES drew, before the repair.
     repair_kind, repair_solver : str
@@ -62,6 +63,11 @@ class Evaluation:
     def good(self) -> bool:
         """Whether there is an objective."""
         return self.status in ("ok", "reused")
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every explicit constraint holds."""
+        return self.max_violation == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
 SquareRoot = Literal["covariant", "symmetric"]
+HandlerName = Literal[
+    "arch",
+    "arch-nearest",
+    "resampling",
+    "death-penalty",
+    "ap-bch",
+    "al",
+    "mcr",
+    "stochastic-ranking",
+    "active-set-es",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,13 +28,21 @@ class Settings:
 
     Parameters
     ----------
+    handler : str
+        The constraint handler. ``arch`` is the method of this package; the others are there to
+        be compared with it: ``arch-nearest`` (repairs to the nearest feasible point only
+        [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
+        ``active-set-es``; and ``al``, ``mcr``, ``stochastic-ranking``, which simulate designs that
+        violate constraints and need ``simulator_defined_everywhere=True``.
+    simulator_defined_everywhere : bool
+        Allow calls at designs that violate constraints. Only the handlers that need it make them.
+    max_samples : int
+        Most samples per generation of ``resampling``.
+    ranking_probability : float
+        How often ``stochastic-ranking`` compares infeasible candidates by their objective.
     repair_solver : {"auto", "qp", "sqp", "ipopt"}
         ``auto`` tries the fast solvers first and IPOPT last; the others force one solver
         (``qp`` needs a model with linear rows only).
-    intersection_first : bool
-        Repair onto the intersection of the violated boundaries before falling back on the
-        nearest feasible point [SA22 eq:intersection]; ``False`` is the variant
-        "nearest only" of [SA22 app:repair].
     square_root : {"covariant", "symmetric"}
         Factor of the covariance matrix that turns normal samples into steps. ``symmetric``
         is the paper's; ``covariant`` moves with the coordinate system, which makes whole
@@ -50,8 +69,11 @@ class Settings:
         standard deviations of the search (many candidates are repaired to the same vertex).
     """
 
+    handler: HandlerName = "arch"
+    simulator_defined_everywhere: bool = False
+    max_samples: int = 500
+    ranking_probability: float = 0.45
     repair_solver: RepairSolver = "auto"
-    intersection_first: bool = True
     square_root: SquareRoot = "covariant"
     margin: float = 1e-11
     ipopt_max_iterations: int = 150
@@ -63,19 +85,26 @@ class Settings:
     reuse_designs: bool = True
 
     def __post_init__(self) -> None:
+        _choice("handler", self.handler, get_args(HandlerName))
         _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
         _choice("square_root", self.square_root, ("covariant", "symmetric"))
         _range("margin", self.margin, 0.0, 1e-3)
         _range("tol_x", self.tol_x, 0.0, 1.0)
         _range("tol_objective", self.tol_objective, 0.0, float("inf"))
         _range("max_condition", self.max_condition, 1.0, float("inf"))
-        for name in ("intersection_first", "stop_tests", "reuse_designs"):
+        _range("ranking_probability", self.ranking_probability, 0.0, 1.0)
+        for name in ("simulator_defined_everywhere", "stop_tests", "reuse_designs"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}.")
-        for name in ("ipopt_max_iterations", "start_candidates"):
+        for name in ("ipopt_max_iterations", "start_candidates", "max_samples"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a positive integer, got {value!r}.")
+
+    @property
+    def intersection_first(self) -> bool:
+        """Whether repairs try the intersection of the violated boundaries first [SA22]."""
+        return self.handler != "arch-nearest"
 
     @classmethod
     def paper(cls) -> Settings:

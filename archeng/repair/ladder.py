@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution, Floats, Integers
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
 from archeng.repair.ipopt import Ipopt
@@ -117,6 +117,43 @@ class Repairer:
     ) -> list[Repair]:
         """Repair points (k, n) one after the other."""
         return [self.repair(point, distribution, anchor) for point in points]
+
+    def project(
+        self,
+        x: Floats,
+        distribution: Distribution,
+        rows: Integers,
+        sides: Floats,
+        anchor: Floats,
+    ) -> Repair:
+        """Return the nearest feasible point at which chosen limits are reached.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n,)
+        distribution : Distribution
+        rows, sides : ndarray, shape (k,)
+            Rows and their limits: 1 for the upper, -1 for the lower one.
+        anchor : ndarray, shape (n,)
+            A feasible point at which they are reached.
+        """
+        fs = self.feasible_set
+        values = fs.values(x)
+        if len(rows) == 0:
+            return self.repair(x, distribution, anchor)
+        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        limits = problem.held(rows, sides)
+        best: _Point | None = None
+        iterations = 0
+        for solver, name in self._rungs():
+            for start in (problem.first_start(), distribution.whiten(anchor - x)):
+                answer = solver(problem, *limits, start)
+                iterations += answer.iterations
+                best = _certify(problem, answer, limits, name)
+                if _on_target(problem, best, limits) and best.residual <= _KKT_TOLERANCE:
+                    return _record(RepairKind.INTERSECTION, problem, best, iterations)
+        assert best is not None
+        return _failed(problem, best, iterations, anchor)
 
     def _rescaled(
         self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver

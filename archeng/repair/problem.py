@@ -30,7 +30,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import FeasibleSet
 from archeng.model.functions import FastFunction, dense
 
@@ -110,6 +110,16 @@ class Problem:
         if (y == self.x).all():
             return np.zeros_like(self.x)
         return self.metric.distribution.whiten(y - self.x)
+
+    def held(self, rows: Integers, sides: Floats) -> Limits:
+        """Return the limits of [SA22 eq:nearest] with some rows pinned to a side (1 or -1)."""
+        lower, upper = self.nearest[0].copy(), self.nearest[1].copy()
+        largest = float((self.margins[rows] / self.norms[rows]).max(initial=0.0))
+        thickness = max(2 * largest, _SLAB) * self.norms[rows]
+        high, low = rows[sides > 0], rows[sides < 0]
+        lower[high] = np.maximum(upper[high] - thickness[sides > 0], lower[high])
+        upper[low] = np.minimum(lower[low] + thickness[sides < 0], upper[low])
+        return lower, upper
 
     def gradients(self, y: Floats) -> Floats:
         """Scaled whitened gradients (m, n) of the rows at y."""

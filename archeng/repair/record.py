@@ -15,6 +15,7 @@ class RepairKind(StrEnum):
     INTERSECTION = "intersection"  # [SA22 eq:intersection]
     NEAREST = "nearest"  # [SA22 eq:nearest]
     FAILED = "failed"  # no feasible point was found
+    UNREPAIRED = "unrepaired"  # infeasible as sampled, and no repair was asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,4 +54,4 @@ class Repair:
     @property
     def feasible(self) -> bool:
         """Whether the point satisfies every row exactly."""
-        return self.kind is not RepairKind.FAILED
+        return self.kind not in (RepairKind.FAILED, RepairKind.UNREPAIRED)

@@ -57,6 +57,8 @@ class Archive:
         if not evaluation.good:
             self.n_failures += 1
             return
+        if not evaluation.feasible:
+            return
         sign = self._sign
         if self.best is None or sign * evaluation.objective < sign * self.best.objective:
             self.best = evaluation

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archeng.distribution import Floats
+from archeng.handlers import Population
 from archeng.model import FeasibleSet
-from archeng.repair import Repair
+from archeng.repair import Repair, RepairKind
 from archeng.runner.archive import Archive
-from archeng.runner.search import Population
 from archeng.simulator import Design
 
 
@@ -22,7 +22,8 @@ class Candidate:
     sampled : ndarray
         Full vector that CMA-ES drew. It may violate constraints: never simulate it.
     design : Design or None
-        The repaired, feasible design to simulate; None if the repair failed.
+        The repaired, feasible design to simulate; None if the repair failed. Handlers that
+        need a simulator defined everywhere do not repair: there it may violate constraints.
     repair : Repair
         Its certificate.
     known : float or None
@@ -48,13 +49,17 @@ class Plan:
 
 
 def make_candidates(
-    feasible_set: FeasibleSet, population: Population, archive: Archive
+    feasible_set: FeasibleSet, population: Population, archive: Archive, outside: bool
 ) -> list[Candidate]:
-    """Turn a repaired population into candidates with full vectors."""
+    """Turn a population into candidates with full vectors.
+
+    ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    """
     fs = feasible_set
     candidates = []
     for x, repair in zip(population.sampled, population.repairs, strict=True):
-        design = Design(fs.variables, fs.expand(repair.x)) if repair.feasible else None
+        simulated = repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
+        design = Design(fs.variables, fs.expand(repair.x)) if simulated else None
         before = archive.find(design)
         known = None if before is None else before.objective
         candidates.append(Candidate(fs.expand(x), design, repair, known))

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.handlers import Handler, Population, Search
 from archeng.repair import Repairer
 from archeng.runner.candidates import first_of_each
-from archeng.runner.search import (
-    Population,
-    Repairs,
-    Search,
-    adapt_alpha,
-    advance,
-    begin,
-    sample_population,
-)
 from archeng.runner.starts import Starts
 from archeng.settings import Settings
 from archeng.strategy import (
@@ -43,6 +35,7 @@ class Course:
     Parameters
     ----------
     repairer : Repairer
+        Prepares the points at which restarts begin.
     wide : Distribution
         The initial search distribution, around any mean.
     settings : Settings
@@ -50,8 +43,8 @@ class Course:
         The only source of randomness of the run.
     population_size : int or None
     max_restarts : int
-    team : Repairs
-        Repairs whole generations; the repairer itself, or several processes.
+    handler : Handler
+        Makes the candidates and says what is learned from them.
     """
 
     def __init__(
@@ -62,16 +55,16 @@ class Course:
         rng: np.random.Generator,
         population_size: int | None,
         max_restarts: int,
-        team: Repairs,
+        handler: Handler,
     ) -> None:
         self.wide = wide
         self.n_restarts = 0
         self.ended: list[StopReason] = []
         self.ended_at: list[Floats] = []
         self.search: Search
-        self._repairer, self._settings, self._rng = repairer, settings, rng
+        self._settings, self._rng = settings, rng
         self._max_restarts = max_restarts
-        self._team = team
+        self._handler = handler
         self._starts = Starts(repairer, wide, settings.start_candidates, rng)
         self._bipop = Bipop(population_size or default_population_size(wide.n))
         self._regime = self._bipop.first()
@@ -83,13 +76,13 @@ class Course:
         self._open(self._starts.first(start), 0)
 
     def population(self, known: Floats | None) -> Population:
-        """Adapt alpha, sample and repair the candidates of the next generation."""
-        self.search = adapt_alpha(self.search, self._repairer)
-        return sample_population(self.search, self._team, self._rng, known)
+        """Make the candidates of the next generation."""
+        self.search, population = self._handler.populate(self.search, self._rng, known)
+        return population
 
     def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool]:
         """Rank and update; return what the stopping tests remember of the generation."""
-        self.search = advance(self.search, population, objectives, self._settings)
+        self.search = self._handler.learn(self.search, population, objectives, self._rng)
         tests = self._tests
         tests.add(objectives, first_of_each(population.repairs))
         return tests.best[-1], tests.median[-1], tests.flat[-1]
@@ -105,6 +98,8 @@ class Course:
         )
         spent = n_calls - self._calls_before
         share = self._regime.max_evaluations
+        if self._handler.outside and StopReason.STAGNATION in reasons:
+            reasons.remove(StopReason.STAGNATION)  # f may well grow on the way to the feasible set
         if share is not None and spent >= share:
             reasons.append(StopReason.RESTART_BUDGET)
         if not reasons:
@@ -123,7 +118,7 @@ class Course:
     def _open(self, point: Floats, n_calls: int) -> None:
         sigma = self.wide.sigma * self._regime.sigma_factor
         distribution = replace(self.wide, mean=point, sigma=sigma)
-        self.search = begin(distribution, point, self._regime.population_size)
+        self.search = self._handler.begin(distribution, point, self._regime.population_size)
         self._tests = History()
         self._calls_before = n_calls
 
@@ -148,6 +143,7 @@ class Course:
                 "d_m": s.d_m,
                 "anchor": s.anchor,
                 "n_active": s.n_active,
+                "memory": dict(s.memory),
                 **{k: v for k, v in state.items() if k != "distribution"},
                 "distribution": asdict(s.distribution),
             },
@@ -174,6 +170,7 @@ class Course:
             stored["d_m"],
             stored["anchor"],
             stored["n_active"],
+            stored["memory"],
         )
         self._tests = History()
         for best, median, flat in tests:

@@ -9,11 +9,10 @@ import numpy as np
 
 from archeng.errors import ExecutorError
 from archeng.journal import Journal
-from archeng.model import FeasibleSet
 from archeng.records import Evaluation
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate
-from archeng.simulator import Call, Design, Evaluator, check_gate
+from archeng.simulator import Call, Design, Evaluator, Gate
 
 
 class Desk:
@@ -21,8 +20,8 @@ class Desk:
 
     Parameters
     ----------
-    feasible_set : FeasibleSet
-        Every design is checked against it once more before it is simulated.
+    gate : Gate
+        Every design is checked once more before it is simulated.
     archive : Archive
         Asked for designs that earlier runs have finished.
     evaluator : Evaluator or None
@@ -33,12 +32,12 @@ class Desk:
 
     def __init__(
         self,
-        feasible_set: FeasibleSet,
+        gate: Gate,
         archive: Archive,
         evaluator: Evaluator | None,
         journal: Journal | None,
     ) -> None:
-        self._feasible_set, self._archive = feasible_set, archive
+        self._gate, self._archive = gate, archive
         self._evaluator, self._journal = evaluator, journal
 
     def calls(
@@ -135,7 +134,7 @@ class Desk:
             x=candidate.design.x,
             objective=outcome.objective,
             status=outcome.status.value,
-            max_violation=check_gate(self._feasible_set, candidate.design.x),
+            max_violation=self._gate.check(candidate.design.x),
             sampled=candidate.sampled,
             repair_kind=candidate.repair.kind.value,
             repair_solver=candidate.repair.solver,
@@ -160,5 +159,5 @@ class Desk:
     def _gated(self, candidate: Candidate) -> Design:
         """Return a candidate's design, every row checked once more at its very vector."""
         assert candidate.design is not None
-        check_gate(self._feasible_set, candidate.design.x)
+        self._gate.check(candidate.design.x)
         return candidate.design

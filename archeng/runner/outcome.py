@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from archeng.distribution import Floats
+from archeng.handlers import Population, Search
 from archeng.model import FeasibleSet
 from archeng.records import Evaluation, Generation, RowAtBest
 from archeng.result import Result, Status
-from archeng.runner.search import Population, Search
 from archeng.runner.stored import versions
 from archeng.strategy import StopReason
 

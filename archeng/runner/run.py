@@ -14,6 +14,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import JournalError, SettingsError
+from archeng.handlers import make_handler
 from archeng.journal import Journal, readable
 from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
@@ -29,7 +30,7 @@ from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
-from archeng.simulator import Evaluator, make_pool, process_count, told
+from archeng.simulator import Evaluator, Gate, make_pool, process_count, told
 from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
@@ -117,6 +118,7 @@ class Run:
         )
         repairer = Repairer(setup.feasible_set, setup.settings)
         self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
+        self._handler = make_handler(repairer, self._team, setup.settings)
         self.course = Course(
             repairer,
             setup.wide,
@@ -124,7 +126,7 @@ class Run:
             np.random.default_rng(setup.seed),
             setup.options.population_size,
             setup.options.restarts,
-            self._team,
+            self._handler,
         )
         self._interruption = Interruption()
         self._begin = time.monotonic()
@@ -142,7 +144,8 @@ class Run:
     def _open(self, evaluator: Evaluator | None, journal: Journal | None) -> None:
         """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
-        self._desk = Desk(self.feasible_set, self._archive, evaluator, journal)
+        gate = Gate(self.feasible_set, open_to_all=self._handler.outside)
+        self._desk = Desk(gate, self._archive, evaluator, journal)
 
     # -- looking --------------------------------------------------------------------------
 
@@ -263,7 +266,9 @@ class Run:
         begin_time = time.perf_counter()
         self._population = self.course.population(self._archive.recent())
         self._repair_seconds = time.perf_counter() - begin_time
-        self._candidates = make_candidates(self.feasible_set, self._population, self._archive)
+        self._candidates = make_candidates(
+            self.feasible_set, self._population, self._archive, self._handler.outside
+        )
         self._outcomes = {}
 
     def _simulate(self, positions: Sequence[int]) -> None:
@@ -297,7 +302,7 @@ class Run:
         self._archive.add(evaluation)
         policy = self._runtime.policy
         if evaluation.good:
-            if self.options.reached(evaluation.objective):
+            if evaluation.feasible and self.options.reached(evaluation.objective):
                 self.stop_reason = StopReason.TARGET
             return
         logger.info("call %d: %s", evaluation.index, evaluation.message.strip())

@@ -4,7 +4,7 @@ from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simu
 from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design
 from archeng.simulator.evaluate import Evaluator, make_pool, process_count
-from archeng.simulator.gate import check_gate
+from archeng.simulator.gate import Gate
 from archeng.simulator.on_model import OnPyomoModel
 from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
 from archeng.simulator.processes import Workers
@@ -17,12 +17,12 @@ __all__ = [
     "Design",
     "Evaluator",
     "FailurePolicy",
+    "Gate",
     "OnFailure",
     "OnPyomoModel",
     "Simulator",
     "Workers",
     "call",
-    "check_gate",
     "check_simulator",
     "make_policy",
     "make_pool",

@@ -34,8 +34,8 @@ class Parameters:
 def default_parameters(n: int, population_size: int | None = None) -> Parameters:
     """Compute the table's values; ``population_size`` defaults to the table's lambda."""
     lam = default_population_size(n) if population_size is None else population_size
-    mu = lam // 2
-    raw = math.log((lam + 1) / 2) - np.log(np.arange(1, mu + 1))
+    mu = max(lam // 2, 1)
+    raw = math.log((lam + 1) / 2) - np.log(np.arange(1, mu + 1)) if lam > 1 else np.ones(1)
     weights = raw / raw.sum()
     mu_eff = 1.0 / float(weights @ weights)
     c_sigma = (mu_eff + 2) / (n + mu_eff + 5)

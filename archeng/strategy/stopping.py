@@ -59,7 +59,8 @@ class History:
         different = np.sort(values if distinct is None else values[list(distinct)])
         self.best.append(float(values.min()))
         self.median.append(float(np.median(values)))
-        flat = len(different) > k and np.isfinite(different[0]) and different[0] == different[k]
+        several = len(different) > k >= 1
+        flat = several and np.isfinite(different[0]) and different[0] == different[k]
         self.flat.append(bool(flat))
 
 

@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 
 from archeng.distribution import Distribution
+from archeng.handlers.arch import adapt_alpha, advance, begin, sample_population
 from archeng.model import FeasibleSet, Model, compile_model
 from archeng.ranking import total_order
 from archeng.repair import Repairer
-from archeng.runner.search import adapt_alpha, advance, begin, sample_population
 from archeng.settings import Settings
 
 INF = np.inf

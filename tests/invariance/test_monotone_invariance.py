@@ -132,7 +132,7 @@ MAPS = {
 }
 
 
-NEAREST_ONLY = Settings(intersection_first=False)
+NEAREST_ONLY = Settings(handler="arch-nearest")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from archeng.model import FeasibleSet, Model, compile_model
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
 
-NEAREST_ONLY = Settings(intersection_first=False)
+NEAREST_ONLY = Settings(handler="arch-nearest")
 
 
 def feasible_set(

@@ -75,7 +75,7 @@ def test_solvers_agree_on_the_nearest_point(family: str, seed: int):
     make, solvers = FAMILIES[family]
     fs, c, d, rng = make(seed)
     repairers = {
-        s: Repairer(fs, Settings(repair_solver=s, intersection_first=False)) for s in solvers
+        s: Repairer(fs, Settings(repair_solver=s, handler="arch-nearest")) for s in solvers
     }
     for reach in (0.3, 1.0, 3.0):
         x = c + reach * (d.scaled_factor @ rng.standard_normal(fs.n))
@@ -123,7 +123,7 @@ def test_the_record_names_the_solver():
 
 def test_iteration_limit_of_ipopt_is_obeyed():
     ball = feasible_set(2, lambda v: [(ca.sumsqr(v), -np.inf, 1.0)])
-    chosen = Settings(repair_solver="ipopt", ipopt_max_iterations=1, intersection_first=False)
+    chosen = Settings(repair_solver="ipopt", ipopt_max_iterations=1, handler="arch-nearest")
     r = Repairer(ball, chosen).repair(np.array([30.0, 40.0]), metric([0, 0]))
     assert r.iterations <= 1
     assert r.kind is RepairKind.FAILED or ball.is_feasible(r.x)

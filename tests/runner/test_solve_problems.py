@@ -393,7 +393,7 @@ def test_equal_objectives_at_a_vertex_are_no_convergence(seed: int) -> None:
     assert result.fun == pytest.approx(case.optimum, abs=1e-3)
 
 
-@pytest.mark.parametrize("settings", [Settings.paper(), Settings(intersection_first=False)])
+@pytest.mark.parametrize("settings", [Settings.paper(), Settings(handler="arch-nearest")])
 @pytest.mark.parametrize("name", ["nonlinear constraint", "linear equality"])
 def test_other_settings_reach_the_optimum_too(name: str, settings: Settings) -> None:
     case = CASES[name]

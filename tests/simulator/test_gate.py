@@ -8,7 +8,7 @@ import pytest
 
 from archeng.errors import ArchengError, GateError
 from archeng.model import FeasibleSet, Model, compile_model
-from archeng.simulator import check_gate
+from archeng.simulator import Gate
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def fs() -> FeasibleSet:
     ],
 )
 def test_feasible_designs_pass_also_on_the_boundary(fs: FeasibleSet, point: list[float]) -> None:
-    assert check_gate(fs, np.array(point)) == 0.0
+    assert Gate(fs).check(np.array(point)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_the_smallest_violation_is_refused_by_name(
     fs: FeasibleSet, point: list[float], row: str
 ) -> None:
     with pytest.raises(GateError, match=row):
-        check_gate(fs, np.array(point))
+        Gate(fs).check(np.array(point))
 
 
 @pytest.mark.parametrize("value", [np.nextafter(2.0, 3), np.nextafter(2.0, 1), 3.0, np.nan])
 def test_a_changed_fixed_variable_is_refused(fs: FeasibleSet, value: float) -> None:
     with pytest.raises(GateError, match="fixed variable"):
-        check_gate(fs, np.array([1.0, value, 1.0]))
+        Gate(fs).check(np.array([1.0, value, 1.0]))
 
 
 @pytest.mark.parametrize("position", [0, 2])
@@ -65,7 +65,7 @@ def test_nan_is_refused(fs: FeasibleSet, position: int) -> None:
     point = np.array([1.0, 2.0, 1.0])
     point[position] = np.nan
     with pytest.raises(GateError):
-        check_gate(fs, point)
+        Gate(fs).check(point)
 
 
 def test_equalities_pass_within_their_tolerance_only() -> None:
@@ -73,19 +73,19 @@ def test_equalities_pass_within_their_tolerance_only() -> None:
     x = model.variable("x", shape=2, lower=-5, upper=5)
     model.subject_to(x[0] * x[1] == 1, name="hyperbola", tolerance=0.25)
     fs = compile_model(model)
-    check_gate(fs, np.array([1.25, 1.0]))
-    check_gate(fs, np.array([0.75, 1.0]))
+    Gate(fs).check(np.array([1.25, 1.0]))
+    Gate(fs).check(np.array([0.75, 1.0]))
     with pytest.raises(GateError, match="hyperbola"):
-        check_gate(fs, np.array([np.nextafter(1.25, 2), 1.0]))
+        Gate(fs).check(np.array([np.nextafter(1.25, 2), 1.0]))
 
 
 def test_a_model_without_rows_lets_every_number_pass_but_not_nan() -> None:
     model = Model()
     model.variable("x", shape=2, start=0, scale=1)
     fs = compile_model(model)
-    assert check_gate(fs, np.array([1e300, -7.0])) == 0.0
+    assert Gate(fs).check(np.array([1e300, -7.0])) == 0.0
     with pytest.raises(GateError):
-        check_gate(fs, np.array([1.0, np.nan]))
+        Gate(fs).check(np.array([1.0, np.nan]))
 
 
 def test_gate_error_is_an_archeng_error() -> None:

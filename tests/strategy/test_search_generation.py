@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from archeng.distribution import Distribution
+from archeng.handlers.arch import adapt_alpha, advance, begin, sample_population
+from archeng.handlers.base import Population
 from archeng.model import Model, compile_model
 from archeng.ranking import sphere_step_size
 from archeng.repair import Repair, Repairer, RepairKind
-from archeng.runner.search import Population, adapt_alpha, advance, begin, sample_population
 from archeng.settings import Settings
 from archeng.strategy import sample, update
 

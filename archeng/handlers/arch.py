@@ -1,73 +1,75 @@
-"""One generation of ARCH around CMA-ES, as pure functions of a frozen state.
+"""ARCH: one generation around CMA-ES, as pure functions of a frozen state [SA22].
 
-The order of events is that of [SA22]: repair the mean and adapt alpha, sample and repair the
+The order of events is that of the paper: repair the mean and adapt alpha, sample and repair the
 candidates, (simulate), rank by R_T, update CMA-ES with the candidates as sampled: the repaired
 points are used for the objective only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.handlers import base
+from archeng.handlers.base import Population, Search
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
-from archeng.strategy import (
-    Parameters,
-    State,
-    default_parameters,
-    default_population_size,
-    initial_state,
-    sample,
-    update,
-)
+from archeng.strategy import default_population_size, sample
 
 _COINCIDE = 1e-8  # in standard deviations of the search distribution
 
 
-def _rounding(distribution: Distribution) -> float:
-    """Return the rounding errors of a design, in standard deviations of the search distribution."""
-    deviations = distribution.sigma * np.sqrt(np.sum(distribution.factor**2, axis=1))
-    return 512 * float(np.finfo(float).eps * np.max(np.abs(distribution.mean) / deviations))
+class Repairs(Protocol):
+    """Whoever repairs a whole generation."""
+
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None
+    ) -> list[Repair]:
+        """Repair points (k, n) in the metric of the distribution."""
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """State of one restart: CMA-ES, the ranking coefficient, and a known feasible point."""
+class Arch:
+    """ARCH as a handler.
 
-    parameters: Parameters
-    state: State
-    alpha: float
-    d_m: float
-    anchor: Floats
-    n_active: int
+    Parameters
+    ----------
+    repairer : Repairer
+        Repairs the mean.
+    team : Repairs
+        Repairs whole generations; the repairer itself, or several processes.
+    settings : Settings
+    """
 
-    @property
-    def distribution(self) -> Distribution:
-        """The search distribution."""
-        return self.state.distribution
+    outside = False
 
+    def __init__(self, repairer: Repairer, team: Repairs, settings: Settings) -> None:
+        self._repairer, self._team, self._settings = repairer, team, settings
 
-@dataclass(frozen=True, eq=False)
-class Population:
-    """Candidates as sampled (lambda, n), and their repairs."""
+    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+        """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
+        return begin(distribution, anchor, size)
 
-    sampled: Floats
-    repairs: tuple[Repair, ...]
+    def populate(
+        self, search: Search, rng: np.random.Generator, known: Floats | None
+    ) -> tuple[Search, Population]:
+        """Adapt alpha, sample and repair the candidates."""
+        search = adapt_alpha(search, self._repairer)
+        return search, sample_population(search, self._team, rng, known)
 
-    def distances_squared(self) -> Floats:
-        """Squared Mahalanobis repair distances (lambda,)."""
-        return np.array([r.distance_squared for r in self.repairs])
+    def learn(
+        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+    ) -> Search:
+        """Rank by R_T and update CMA-ES."""
+        return advance(search, population, objectives, self._settings)
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:
     """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
-    parameters = default_parameters(distribution.n, population_size)
-    return Search(parameters, initial_state(distribution), 1.0, 0.0, anchor, 0)
+    return replace(base.begin(distribution, anchor, population_size), alpha=1.0, d_m=0.0)
 
 
 def adapt_alpha(search: Search, repairer: Repairer) -> Search:
@@ -86,15 +88,6 @@ def adapt_alpha(search: Search, repairer: Repairer) -> Search:
     alpha = updated_alpha(s.alpha, d_m, s.d_m, p.n, p.population_size)
     anchor = repair.x if repair.feasible else s.anchor
     return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
-
-
-class Repairs(Protocol):
-    """Whoever repairs a whole generation."""
-
-    def repair_all(
-        self, points: Floats, distribution: Distribution, anchor: Floats | None
-    ) -> list[Repair]:
-        """Repair points (k, n) in the metric of the distribution."""
 
 
 def sample_population(
@@ -149,5 +142,10 @@ def advance(
     ``objectives`` (lambda,) are to be minimised; NaN (failed repair or simulation) ranks last.
     """
     order = total_order(objectives, population.distances_squared(), search.alpha)
-    state = update(search.state, search.parameters, population.sampled[order], settings.square_root)
-    return replace(search, state=state)
+    return base.updated(search, population.sampled[order], settings)
+
+
+def _rounding(distribution: Distribution) -> float:
+    """Return the rounding errors of a design, in standard deviations of the search distribution."""
+    deviations = distribution.sigma * np.sqrt(np.sum(distribution.factor**2, axis=1))
+    return 512 * float(np.finfo(float).eps * np.max(np.abs(distribution.mean) / deviations))

@@ -1,0 +1,126 @@
+r"""Active-set (1+1)-ES for explicit constraints [A16, A17].
+
+[A16] D. V. Arnold, An Active-Set Evolution Strategy for Optimization with Known Constraints, PPSN
+2016.
+[A17] D. V. Arnold, Reconsidering Constraint Release for Active-Set Evolution Strategies, GECCO
+2017.
+
+One parent, one offspring, no covariance matrix. Limits in the *working set* are kept: the
+offspring x + sigma z is projected onto the nearest feasible point at which they are all reached.
+Limits that an accepted offspring reaches join the set. A limit leaves it when an offspring
+made without it (it was *suspended*) is better.
+
+==========  ========================================================  =====================
+symbol      meaning                                                   name here
+==========  ========================================================  =====================
+x, f(x)     parent and its objective                                  ``anchor``, ``parent``
+W           working set: rows (k,) and sides (k,), 1 upper -1 lower   ``rows``, ``sides``
+n - |W|     dimension that is left                                    ``free``
+==========  ========================================================  =====================
+
+What the publications leave open or could not be checked, and what is done here: every second
+offspring suspends one limit of the working set, drawn at random, and every one does if no
+dimension is left; the step size follows the 1/5 success rule with damping sqrt(1 + n - |W|),
+suspended offspring counting 1 / |W| as much. The metric of the projection is that of the initial
+search distribution. An equality is a row with two limits like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats, Integers
+from archeng.handlers.base import Population, Search, as_sampled, begin, with_memory
+from archeng.repair import Repairer, RepairKind
+from archeng.strategy import sample
+
+_REACHED = 1e-6  # distance from a limit that counts as reaching it, in standard deviations
+_NO_STEP = 1e-10  # offspring nearer to the parent than this are the parent
+_NOISE = 32.0  # times the rounding noise of a row
+
+
+class ActiveSet:
+    """The active-set (1+1)-ES as a handler; generations have one candidate."""
+
+    outside = False
+
+    def __init__(self, repairer: Repairer) -> None:
+        self._repairer = repairer
+
+    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+        """Start at a feasible point, which is the first candidate."""
+        search = begin(replace(distribution, mean=anchor), anchor, 1)
+        return with_memory(
+            self._held(search, anchor), parent=np.nan, suspended=False, simulated=False
+        )
+
+    def _held(self, search: Search, x: Floats) -> Search:
+        """Return the search with all limits that are reached at x in the working set."""
+        rows, sides = reached_limits(self._repairer, x, search.distribution)
+        return with_memory(replace(search, n_active=len(rows)), rows=rows, sides=sides)
+
+    def populate(
+        self, search: Search, rng: np.random.Generator, known: Floats | None
+    ) -> tuple[Search, Population]:
+        """Make the offspring: the parent itself until its objective is known."""
+        parent, memory = search.anchor, search.memory
+        if not memory["simulated"]:
+            return search, Population(
+                parent[None], (as_sampled(self._repairer.feasible_set, parent),)
+            )
+        x = sample(search.state, search.parameters, rng)
+        keep = np.ones(len(memory["rows"]), dtype=bool)
+        full = len(keep) >= search.parameters.n
+        suspended = bool(len(keep) and (full or search.state.generation % 2))
+        if suspended:
+            keep[rng.integers(len(keep))] = False
+        offspring = self._repairer.project(
+            x[0], search.distribution, memory["rows"][keep], memory["sides"][keep], parent
+        )
+        if search.distribution.distance_squared(offspring.x, parent) < _NO_STEP**2:
+            offspring = replace(offspring, kind=RepairKind.UNREPAIRED)
+        return with_memory(search, suspended=suspended), Population(x, (offspring,))
+
+    def learn(
+        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+    ) -> Search:
+        """Accept a better offspring; adapt working set and step size."""
+        offspring, memory = population.repairs[0], search.memory
+        first = not memory["simulated"]
+        better = bool(objectives[0] < memory["parent"]) or (first and np.isfinite(objectives[0]))
+        sigma = search.distribution.sigma
+        if not first:
+            free = search.parameters.n - len(memory["rows"])
+            weight = 1 / len(memory["rows"]) if memory["suspended"] else 1.0
+            sigma *= step_size_change(better, max(free, 0)) ** weight
+        x = offspring.x if better else search.anchor
+        distribution = replace(search.distribution, mean=x, sigma=sigma)
+        state = replace(
+            search.state, distribution=distribution, generation=search.state.generation + 1
+        )
+        search = replace(search, state=state, anchor=x)
+        parent = objectives[0] if better else memory["parent"]
+        search = with_memory(search, parent=float(parent), simulated=True)
+        return self._held(search, x) if better else search
+
+
+def step_size_change(success: bool, free: int) -> float:
+    """Return the factor on sigma: constant for one success in five offspring."""
+    return math.exp((0.8 if success else -0.2) / math.sqrt(1 + free))
+
+
+def reached_limits(
+    repairer: Repairer, x: Floats, distribution: Distribution
+) -> tuple[Integers, Floats]:
+    """Return rows (k,) and sides (k,) of the limits reached at a feasible x."""
+    fs = repairer.feasible_set
+    values, jacobian = fs.values_and_jacobian(x)
+    norms = np.linalg.norm(jacobian @ distribution.scaled_factor, axis=1)
+    near = _REACHED * norms + _NOISE * fs.rounding_noise(x)
+    above, below = values >= fs.upper - near, values <= fs.lower + near
+    rows = np.flatnonzero(above | below)
+    nearer_above = fs.upper - values <= values - fs.lower
+    return rows, np.where(nearer_above[rows], 1.0, -1.0)

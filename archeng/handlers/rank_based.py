@@ -1,0 +1,120 @@
+"""Methods that rank objective and violations: MCR [G17] and stochastic ranking [RY00].
+
+Both simulate the candidates as sampled, so the simulator must be defined everywhere.
+
+[G17] R. de Paula Garcia, B. S. L. P. de Lima, A. C. de Castro Lemonge, B. P. Jacob, A rank-based
+constraint handling technique for engineering design optimization problems solved by genetic
+algorithms, Computers and Structures 187, 2017.
+[RY00] T. P. Runarsson, X. Yao, Stochastic Ranking for Constrained Evolutionary Optimization, IEEE
+Transactions on Evolutionary Computation 4(3), 2000.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats, Integers
+from archeng.handlers.base import (
+    Population,
+    Search,
+    as_sampled,
+    begin,
+    last_if_undefined,
+    updated,
+)
+from archeng.handlers.sides import Sides
+from archeng.model import FeasibleSet
+from archeng.settings import Settings
+from archeng.strategy import sample
+
+
+class _Ranked:
+    """Samples, and orders the candidates by objectives and violations."""
+
+    outside = True
+
+    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
+        self._set, self._settings = feasible_set, settings
+        self._sides = Sides.of(feasible_set)
+
+    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+        """Start a restart."""
+        return begin(distribution, anchor, size)
+
+    def populate(
+        self, search: Search, rng: np.random.Generator, known: Floats | None
+    ) -> tuple[Search, Population]:
+        """Sample; nothing is repaired."""
+        x = sample(search.state, search.parameters, rng)
+        return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
+
+    def learn(
+        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+    ) -> Search:
+        """Order the candidates and update CMA-ES."""
+        f = last_if_undefined(objectives)
+        order = self._order(f, self._sides.violations(population.sampled), rng)
+        return updated(search, population.sampled[order], self._settings)
+
+    @abstractmethod
+    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers: ...
+
+
+class MultipleConstraintRanking(_Ranked):
+    """MCR: the sum of the ranks in the objective and in each violation."""
+
+    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
+        return np.argsort(mcr_fitness(f, violations), kind="stable")
+
+
+class StochasticRanking(_Ranked):
+    """Stochastic ranking: a bubble sort that now and then ignores the violations."""
+
+    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
+        total = np.sum(violations**2, axis=1)
+        return stochastic_order(f, total, self._settings.ranking_probability, rng)
+
+
+def competition_ranks(values: Floats) -> Floats:
+    """Return ranks (k,): one plus the number of better values; ties share the best rank."""
+    better = np.searchsorted(np.sort(values), values, side="left")
+    return np.asarray(1.0 + better, dtype=float)
+
+
+def mcr_fitness(f: Floats, violations: Floats) -> Floats:
+    """Return the fitness (k,) of [G17] for f (k,) and violations (k, m), to be minimised.
+
+    Ranks of each violation and of the number of violated constraints are added up; the rank
+    of the objective joins once there is a feasible candidate. [G17] does not say how ties
+    rank: here they share the best rank.
+    """
+    count = np.sum(violations > 0, axis=1)
+    fitness = competition_ranks(count.astype(float))
+    for column in violations.T:
+        fitness = fitness + competition_ranks(column)
+    return fitness + competition_ranks(f) if np.any(count == 0) else fitness
+
+
+def stochastic_order(
+    f: Floats, violation: Floats, probability: float, rng: np.random.Generator
+) -> Integers:
+    """Order (k,) by the bubble sort of [RY00 Fig. 1], at most k sweeps.
+
+    Neighbours are compared by f if both are feasible, or else with the given probability;
+    otherwise by their violation.
+    """
+    order = np.arange(len(f))
+    for _ in range(len(f)):
+        swapped = False
+        for j, u in enumerate(rng.random(len(f) - 1)):
+            a, b = order[j], order[j + 1]
+            by_objective = (violation[a] == 0 and violation[b] == 0) or u < probability
+            values = f if by_objective else violation
+            if values[a] > values[b]:
+                order[j], order[j + 1] = b, a
+                swapped = True
+        if not swapped:
+            break
+    return order
