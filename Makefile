@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format bench-cec2006-active bench-repair bench-overhead bench-import bench-runtime clean
+.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-import bench-runtime clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -39,8 +39,14 @@ format: setup  ## reformat the code
 	$(BIN)/ruff check --fix archeng case_studies tests
 	$(BIN)/ruff format archeng case_studies tests
 
+paper-quick: setup  ## a small slice of every experiment of the paper (under 10 minutes), into out/paper-quick
+	$(BIN)/python -m case_studies.paper all --quick --jobs $(JOBS) --out out/paper-quick
+
+paper: setup  ## every experiment of the paper in full (hours; goes on where it stopped), into out/paper
+	$(BIN)/python -m case_studies.paper all --jobs $(JOBS) --out out/paper
+
 bench-cec2006-active: setup  ## calls to target on g01-g11 (and g16) in the paper's setting
-	$(BIN)/python -m case_studies.cec2006.active_set --seeds $(SEEDS) --jobs $(JOBS)
+	$(BIN)/python -m case_studies.paper active-set --runs $(SEEDS) --jobs $(JOBS)
 
 bench-repair: setup  ## repair success and time, ladder against IPOPT alone
 	$(BIN)/python -m case_studies.benchmarks.repair

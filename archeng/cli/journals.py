@@ -63,7 +63,7 @@ def _lines(journal: Journal) -> Iterator[str]:
         e = stored.evaluation
         seconds += e.seconds
         better = best is None or (e.objective > best.objective) == maximize
-        if e.good and better:
+        if e.good and e.feasible and better:
             best = e
     if calls:
         yield f"time in the simulator: {seconds:.1f} s, {seconds / calls:.2g} s a call"
