@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from case_studies.paper import active_set
+from case_studies.paper import active_set, al_mcr, general, median, nearest, single
 from case_studies.paper.harness import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {module.NAME: module for module in (active_set,)}
+EXPERIMENTS: dict[str, Experiment] = {
+    "active-set": active_set,
+    "al-mcr": al_mcr,
+    "median": median,
+    "general": general,
+    "single": single,
+    "nearest": nearest,
+}

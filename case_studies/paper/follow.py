@@ -13,7 +13,11 @@ from case_studies.paper.quadratics import Quadratic
 TARGET = 1e-8
 """Criterion at which a run counts as successful."""
 END = 1e-9
-"""Criterion below which a run ends."""
+"""Criterion below which a run ends. In coordinates other than those of the box, the rounding of
+P y times the slope of the ellipsoids limits what can be reached to 1e-9 and more."""
+STALLED = 1e-6, 50
+"""A run also ends if its criterion is below the first number and has not become 10 % smaller for
+the second number times n iterations: rounding does not let it go on."""
 
 Watch = Callable[[int, float, archeng.Run], None]
 
@@ -21,7 +25,7 @@ Watch = Callable[[int, float, archeng.Run], None]
 def follow(
     problem: Quadratic, handler: str, seed: int, max_iterations: int, watch: Watch
 ) -> int | None:
-    """Run until the criterion is below `END`, or for so many iterations.
+    """Run until the criterion is below `END`, or stalls, or for so many iterations.
 
     Parameters
     ----------
@@ -43,19 +47,23 @@ def follow(
         First iteration with a criterion below `TARGET`.
     """
     reached: int | None = None
+    best, since = np.inf, 0
 
     def observe(run: archeng.Run) -> None:
-        nonlocal reached
+        nonlocal reached, best, since
         iteration, criterion = len(run.history), problem.criterion(run.distribution.mean)
         watch(iteration, criterion, run)
         if reached is None and criterion < TARGET:
             reached = iteration
-        if criterion < END or iteration >= max_iterations:
+        if criterion < 0.9 * best:
+            best, since = criterion, iteration
+        stalled = best < STALLED[0] and iteration - since >= STALLED[1] * problem.n
+        if criterion < END or stalled or iteration >= max_iterations:
             raise StopIteration
 
     run = archeng.Run(
         problem.model,
-        problem.objective,
+        problem.excess,
         seed=seed,
         start=problem.start(np.random.default_rng([seed, problem.n])),
         sigma=problem.covariance,

@@ -60,6 +60,9 @@ class Quadratic:
         The box, in its own coordinates.
     root : ndarray, shape (n, n)
         R, with G = R^T R.
+    slope : ndarray, shape (n,)
+        Gradient of f at the optimum, in the coordinates of the box: the multipliers of the
+        lower bounds.
     model : archeng.Model
         One vector variable ``x``. BOX has bounds, the others linear rows.
     hessian : ndarray, shape (n, n)
@@ -77,6 +80,7 @@ class Quadratic:
     lower: Floats
     upper: Floats
     root: Floats
+    slope: Floats
     model: Model
     hessian: Floats
     x_star: Floats
@@ -92,6 +96,16 @@ class Quadratic:
         """Return f at a design."""
         z = self.root @ (self.P @ np.asarray(design, dtype=float))
         return float(z @ z)
+
+    def excess(self, design: Mapping[str, Any] | ArrayLike) -> float:
+        """Return f - f* without the cancellation of the difference.
+
+        At the optimum of the ellipsoids f is of the order 1e6, so that its rounding hides a
+        criterion of 1e-8 and less. To the search the constant makes no difference.
+        """
+        d = self.P @ (np.asarray(design, dtype=float) - self.x_star)
+        z = self.root @ d
+        return float(self.slope @ d + z @ z)
 
     def start(self, rng: np.random.Generator) -> Floats:
         """Draw an initial mean: the middle of the box plus a uniform vector in [-1, 1]^n."""
@@ -127,7 +141,9 @@ def quadratic(function: str, system: str, n: int, *, matched: bool = True) -> Qu
     P, P_inverse = _transformation(system, n)
     R = _root(function, n)
     G = R.T @ R
-    x_star = np.zeros(n) if system == UNCONSTRAINED else _box_optimum(G)
+    x_star, slope = np.zeros(n), np.zeros(n)
+    if system != UNCONSTRAINED:
+        x_star, slope = _box_optimum(G)
     C0 = np.eye(n)
     if not matched:
         P_ill, _ = _transformation("illrotBox", n)
@@ -143,6 +159,7 @@ def quadratic(function: str, system: str, n: int, *, matched: bool = True) -> Qu
         lower=lower,
         upper=upper,
         root=R,
+        slope=slope,
         model=_model(f"{function}, {system}, n = {n}", system, P, P_inverse, lower, upper),
         hessian=_symmetric(2.0 * P.T @ G @ P),
         x_star=P_inverse @ x_star,
@@ -191,16 +208,18 @@ def _transformation(system: str, n: int) -> tuple[Floats, Floats]:
     raise ValueError(f"There is no coordinate system {system!r}; there are {', '.join(SYSTEMS)}.")
 
 
-def _box_optimum(G: Floats) -> Floats:
-    """Optimum in the coordinates of the box, from the KKT conditions of each 2 x 2 block.
+def _box_optimum(G: Floats) -> tuple[Floats, Floats]:
+    """Optimum x* and gradient there, in the coordinates of the box.
 
-    The second coordinate of a block is at its lower bound 1: there the derivative along it is
-    2 (g22 - g12^2 / g11) > 0. The first is stationary, 2 (g11 x1 + g12) = 0, between its bounds.
+    They follow from the KKT conditions of each 2 x 2 block. The second coordinate is at its
+    lower bound 1, with the multiplier 2 (g22 - g12^2 / g11) > 0. The first is stationary,
+    g11 x1 + g12 = 0, and strictly between its bounds.
     """
     odd, even = np.arange(0, len(G), 2), np.arange(1, len(G), 2)
-    x = np.ones(len(G))
+    x, slope = np.ones(len(G)), np.zeros(len(G))
     x[odd] = -G[odd, even] / G[odd, odd]
-    return x
+    slope[even] = 2.0 * (G[even, even] - G[odd, even] ** 2 / G[odd, odd])
+    return x, slope
 
 
 def _rotation(angle: float, n: int) -> Floats:

@@ -19,9 +19,9 @@ import numpy as np
 from archeng.errors import JournalError
 from archeng.journal.lock import Lock
 
-Value = str | int | float | None
 Task = dict[str, str | int | float]
-Row = dict[str, Value]
+Row = dict[str, Any]
+"""Values are text, numbers, truth values and None."""
 
 COUNT = "task_rows"
 
@@ -30,7 +30,7 @@ class ResultsError(Exception):
     """The result files do not fit what is asked for."""
 
 
-def label(task: Mapping[str, Value]) -> str:
+def label(task: Mapping[str, Any]) -> str:
     """Return the task as one line, ``name=value name=value ...``."""
     return " ".join(f"{name}={_text(value)}" for name, value in task.items())
 
@@ -97,21 +97,21 @@ class Store:
         if not rows:
             raise ResultsError(f"the task {label(task)} has no rows.")
         new = not self._columns
-        if new:
-            self._columns = [*rows[0], COUNT]
+        columns = [*rows[0], COUNT] if new else self._columns
         for row in rows:
-            if set(row) != set(self._columns) - {COUNT}:
+            if set(row) != set(columns) - {COUNT}:
                 raise ResultsError(
-                    f"{self.path} has the columns {self._columns[:-1]}, but the task {label(task)} "
+                    f"{self.path} has the columns {columns[:-1]}, but the task {label(task)} "
                     f"gives {list(row)}. If the experiment has changed, move the file away."
                 )
             if any(_text(row[name]) != _text(value) for name, value in task.items()):
                 raise ResultsError(f"a row of the task {label(task)} has another key: {row}.")
-        lines = [[_text({**row, COUNT: len(rows)}[c]) for c in self._columns] for row in rows]
+        lines = [[_text({**row, COUNT: len(rows)}[c]) for c in columns] for row in rows]
         with self.path.open("ab") as file:
-            file.write(_encoded([self._columns, *lines] if new else lines))
+            file.write(_encoded([columns, *lines] if new else lines))
             file.flush()
             os.fsync(file.fileno())
+        self._columns = columns
 
 
 def add_start(path: Path, quick: bool, facts: Mapping[str, Any]) -> None:
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def _value(cell: str) -> Value:
+def _value(cell: str) -> str | int | float | None:
     if not cell:
         return None
     for kind in (int, float):

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from case_studies.benchmarks import overhead, record, repair
+from case_studies.benchmarks import overhead, repair
 from case_studies.benchmarks.models import ball_and_planes, rotated_box, wake_loss, wind_farm
-from case_studies.cec2006 import active_set
+from case_studies.paper import active_set
 
 
-def test_active_set_reaches_both_accuracies_below_the_paper(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record, "FOLDER", tmp_path)
-    active_set.main(["--problems", "g04,g11", "--seeds", "3", "--jobs", "1", "--record", "slice"])
-    assert "| g04 | 3 |" in capsys.readouterr().out
-    data = json.loads((tmp_path / "slice.json").read_text(encoding="utf-8"))
-    assert data["provenance"]["command"].startswith("python -m case_studies.cec2006.active_set")
-    for row in data["data"]["summary"]:
-        assert row["infeasible_calls"] == 0
-        for accuracy in ("1e-4", "1e-8"):
-            assert row[accuracy]["success"] == 1.0
-            assert row[accuracy]["median"] <= 1.5 * row[accuracy]["paper_median"]
+def test_active_set_reaches_both_accuracies_below_the_paper() -> None:
+    tasks = [{"problem": p, "preset": "paper", "seed": s} for p in ("g04", "g11") for s in range(3)]
+    rows = [row for task in tasks for row in active_set.run_task(task)]
+    for name in ("g04", "g11"):
+        runs = [r for r in rows if r["problem"] == name]
+        assert sum(r["infeasible_calls"] for r in runs) == 0
+        for accuracy in active_set.ACCURACIES:
+            ours, paper = active_set.medians(runs, accuracy), active_set.PAPER[name][accuracy]
+            assert ours["success"] == 1.0
+            assert ours["calls"] <= 1.5 * paper["arch"]["nfes"]
+            assert ours["iterations"] <= 1.5 * paper["arch"]["iterations"]
 
 
 def test_repair_ladder_misses_nothing_that_ipopt_repairs(
