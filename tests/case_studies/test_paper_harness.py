@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
@@ -167,6 +168,7 @@ def test_interrupted_run_keeps_what_is_finished(
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.getcwd()},
+        start_new_session=True,
     )
     try:
         deadline = time.monotonic() + 60
@@ -174,16 +176,19 @@ def test_interrupted_run_keeps_what_is_finished(
             assert time.monotonic() < deadline
             time.sleep(0.05)
         begin = time.monotonic()
-        process.send_signal(number)
         if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: the workers get it too
             _, errors = process.communicate(timeout=20)
             assert process.returncode == 130
             assert "stopped; the same command goes on" in errors
             assert "Traceback" not in errors
+        else:
+            process.send_signal(number)
         assert process.wait(timeout=20) != 0
         assert time.monotonic() - begin < 20
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if process.stderr:
             process.stderr.close()

@@ -124,7 +124,9 @@ def test_feasible_candidates_are_always_compared_by_the_objective() -> None:
 def test_lagrangian_on_both_branches() -> None:
     gamma, omega = np.array([0.5, 1.0]), np.array([2.0, 0.5])
     # 0.5 + 2 * 2 >= 0: 1 + 4; 1 - 0.5 * 3 < 0: -1
-    np.testing.assert_allclose(lagrangian(np.array([1.0]), np.array([[2.0, -3.0]]), gamma, omega), 5)
+    np.testing.assert_allclose(
+        lagrangian(np.array([1.0]), np.array([[2.0, -3.0]]), gamma, omega), 5
+    )
     # 0.5 - 2 * 0.2 >= 0: -0.1 + 0.04; 1 + 0.5 >= 0: 1 + 0.25
     value = lagrangian(np.array([-2.0]), np.array([[-0.2, 1.0]]), gamma, omega)
     np.testing.assert_allclose(value, -2 - 0.06 + 1.25)
@@ -362,3 +364,14 @@ def test_what_counts_as_reached_shrinks_with_the_step_size() -> None:
     repairer, point = Repairer(compile_model(model)), np.array([1e-8])
     assert len(reached_limits(repairer, point, isotropic(point, 1.0))[0]) == 1
     assert len(reached_limits(repairer, point, isotropic(point, 1e-3))[0]) == 0
+
+
+def test_an_infinitely_steep_row_does_not_hide_the_others() -> None:
+    model = Model()
+    x = model.variable("x", shape=2, lower=0, upper=5)
+    model.subject_to(ca.sqrt(x[0]) + x[1] >= 1, name="root")
+    fs = compile_model(model)
+    point = np.array([0.0, 1.0])
+    rows, sides = reached_limits(Repairer(fs), point, isotropic(point))
+    found = {(fs.rows[j].name, s) for j, s in zip(rows, sides, strict=True)}
+    assert found == {("bounds of x[0]", -1.0), ("root", -1.0)}
