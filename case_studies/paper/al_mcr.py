@@ -50,13 +50,13 @@ BUDGET = al_mcr_report.PAPER_BUDGET
 MANY = 10**6
 """Restarts: more than any budget allows."""
 
-MOST_RUNS = {"arch": 25, "arch-default": 25, "al": 10, "mcr": 10}
+MOST_RUNS = {"arch": 25, "arch-default": 10, "al": 10, "mcr": 10}
 G20_RUNS = 3
 """Runs of each method on g20: they all end before the first call, with the same message."""
 
 CUTS: dict[tuple[str, str], int] = {
     # Repairs of the product of 20 variables are slow; no method of the paper reaches the target.
-    **{(method, "g02"): 2_000 for method in ("arch", "arch-default")},
+    **{(method, "g02"): 1_000 for method in ("arch", "arch-default")},
     # MCR reaches the target nowhere in the paper, except in 8 % (g05) and 4 % (g23) of the runs.
     **{("mcr", name): 50_000 for name in ("g02", "g13", "g17", "g21", "g22")},
     **{("mcr", name): 100_000 for name in ("g05", "g23")},
@@ -187,10 +187,10 @@ def diagnosis(error: InfeasibleModelError) -> Diagnosis:
     return Diagnosis(True, tuple(rows[:n]), tuple(rows[n:]))
 
 
-def diagnose_g20(seed: int = 0) -> Diagnosis:
+def diagnose_g20(seed: int = 0, settings: archeng.Settings | None = None) -> Diagnosis:
     """Ask archeng for a feasible point of g20, which has none (see cec2006/README.md)."""
     try:
-        archeng.sample_feasible(problem("g20").model, 1, seed=seed)
+        archeng.sample_feasible(problem("g20").model, 1, seed=seed, settings=settings)
     except InfeasibleModelError as error:
         return diagnosis(error)
     return Diagnosis(False)
