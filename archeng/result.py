@@ -38,7 +38,7 @@ class Status(StrEnum):
     TARGET = "a feasible design that reaches the target"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
-    NONE = "no design: no simulation ended well"
+    NONE = "no design: no simulation of a feasible design ended well"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +108,7 @@ class Result:
     @property
     def n_infeasible_calls(self) -> int:
         """Simulator calls at designs that violate an explicit constraint."""
-        return sum(e.max_violation > 0 for e in self.evaluations)
+        return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
 
     @property
     def active(self) -> list[str]:

@@ -20,9 +20,10 @@ n - |W|     dimension that is left                                    ``free``
 
 What the publications leave open or could not be checked, and what is done here: every second
 offspring suspends one limit of the working set, drawn at random, and every one does if no
-dimension is left; the step size follows the 1/5 success rule with damping sqrt(1 + n - |W|),
-suspended offspring counting 1 / |W| as much. The metric of the projection is that of the initial
-search distribution. An equality is a row with two limits like any other.
+dimension is left (several limits at a degenerate vertex, until a dimension is left); the step
+size follows the 1/5 success rule with damping sqrt(1 + n - |W|), suspended offspring counting
+1 / |W| as much. The metric of the projection is that of the initial search distribution. An
+equality is a row with two limits like any other.
 """
 
 from __future__ import annotations
@@ -72,13 +73,14 @@ class ActiveSet:
                 parent[None], (as_sampled(self._repairer.feasible_set, parent),)
             )
         x = sample(search.state, search.parameters, rng)
-        keep = np.ones(len(memory["rows"]), dtype=bool)
-        full = len(keep) >= search.parameters.n
-        suspended = bool(len(keep) and (full or search.state.generation % 2))
+        rows = np.asarray(memory["rows"], dtype=np.intp)  # a journal keeps numbers as floats
+        keep = np.ones(len(rows), dtype=bool)
+        surplus = len(rows) - search.parameters.n + 1
+        suspended = bool(len(rows) and (surplus > 0 or search.state.generation % 2))
         if suspended:
-            keep[rng.integers(len(keep))] = False
+            keep[rng.permutation(len(rows))[: max(surplus, 1)]] = False
         offspring = self._repairer.project(
-            x[0], search.distribution, memory["rows"][keep], memory["sides"][keep], parent
+            x[0], search.distribution, rows[keep], memory["sides"][keep], parent
         )
         if search.distribution.distance_squared(offspring.x, parent) < _NO_STEP**2:
             offspring = replace(offspring, kind=RepairKind.UNREPAIRED)
@@ -90,7 +92,10 @@ class ActiveSet:
         """Accept a better offspring; adapt working set and step size."""
         offspring, memory = population.repairs[0], search.memory
         first = not memory["simulated"]
-        better = bool(objectives[0] < memory["parent"]) or (first and np.isfinite(objectives[0]))
+        better = bool(
+            np.isfinite(objectives[0])
+            and (np.isnan(memory["parent"]) or objectives[0] < memory["parent"])
+        )
         sigma = search.distribution.sigma
         if not first:
             free = search.parameters.n - len(memory["rows"])
@@ -118,7 +123,9 @@ def reached_limits(
     """Return rows (k,) and sides (k,) of the limits reached at a feasible x."""
     fs = repairer.feasible_set
     values, jacobian = fs.values_and_jacobian(x)
-    norms = np.linalg.norm(jacobian @ distribution.scaled_factor, axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        norms = np.linalg.norm(jacobian @ distribution.scaled_factor, axis=1)
+    norms = np.where(np.isfinite(norms), norms, 0.0)  # infinitely steep at its very limit
     near = _REACHED * norms + _NOISE * fs.rounding_noise(x)
     above, below = values >= fs.upper - near, values <= fs.lower + near
     rows = np.flatnonzero(above | below)

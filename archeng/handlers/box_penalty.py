@@ -18,6 +18,8 @@ delta_fit     median interquartile range of f                       ``typical_ra
 ============  ====================================================  ==================
 
 [SA22] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09].
+Weights grow by 1.1^min(1, mu_eff / (10 n)) as in Hansen's own code, which calls the printed max a
+bug: with max they grow so fast that the sphere with n = 50 is not solved.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ class BoxPenalty:
             gamma = initial_weights(ranges, variances)
         else:
             far = beyond > allowed_distance(variances, p.n, p.mu_eff)
-            gamma = np.where(far, gamma * 1.1 ** max(1.0, p.mu_eff / (10 * p.n)), gamma)
+            gamma = np.where(far, gamma * 1.1 ** min(1.0, p.mu_eff / (10 * p.n)), gamma)
         return with_memory(search, gamma=gamma, ranges=ranges)
 
 

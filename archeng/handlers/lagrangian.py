@@ -126,7 +126,7 @@ def lagrangian(f: Floats, g: Floats, gamma: Floats, omega: Floats) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
         inside = gamma * g + 0.5 * omega * g**2
         flat = -(gamma**2) / (2 * np.where(omega > 0, omega, 1.0))
-        return last_if_undefined(f + np.sum(np.where(gamma + omega * g >= 0, inside, flat), axis=1))
+        return last_if_undefined(f + np.sum(np.where(gamma + omega * g < 0, flat, inside), axis=1))
 
 
 def updated_gamma(gamma: Floats, omega: Floats, g_mean: Floats) -> Floats:

@@ -23,7 +23,7 @@ from archeng.journal.lock import Lock
 from archeng.records import Evaluation, Floats
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _STRANGE = (
     ArithmeticError,
     AttributeError,

@@ -139,8 +139,9 @@ class Repairer:
         """
         fs = self.feasible_set
         values = fs.values(x)
-        if len(rows) == 0:
-            return self.repair(x, distribution, anchor)
+        if len(rows) == 0 and fs.holds(values):
+            return _unchanged(fs, x, values)
+        kind = RepairKind.INTERSECTION if len(rows) else RepairKind.NEAREST
         problem = self._maker_of().make(self._metric_of(distribution), x, values)
         limits = problem.held(rows, sides)
         best: _Point | None = None
@@ -149,9 +150,11 @@ class Repairer:
             for start in (problem.first_start(), distribution.whiten(anchor - x)):
                 answer = solver(problem, *limits, start)
                 iterations += answer.iterations
-                best = _certify(problem, answer, limits, name)
-                if _on_target(problem, best, limits) and best.residual <= _KKT_TOLERANCE:
-                    return _record(RepairKind.INTERSECTION, problem, best, iterations)
+                point = _certify(problem, answer, limits, name)
+                if _on_target(problem, point, limits) and point.residual <= _KKT_TOLERANCE:
+                    return _record(kind, problem, point, iterations)
+                if best is None or _better(point, best, fs):
+                    best = point
         assert best is not None
         return _failed(problem, best, iterations, anchor)
 

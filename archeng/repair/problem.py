@@ -136,9 +136,9 @@ class Problem:
         return self.feasible_set.holds(values)
 
     def active(self, values: Floats) -> tuple[int, ...]:
-        """Equalities, and rows that reach a limit to within a few margins or 1e-8 deviations."""
+        """Equalities, and rows that reach a limit to within a few margins or 1e-7 deviations."""
         fs = self.feasible_set
-        near = np.maximum(4 * self.margins, 1e-8 * self.norms)
+        near = np.maximum(4 * self.margins, 1e-7 * self.norms)
         reached = (values <= fs.lower + near) | (values >= fs.upper - near)
         return tuple(np.flatnonzero(reached | fs.equality).tolist())
 

@@ -48,7 +48,8 @@ def _convergence(figure: Any, name: str, evaluations: Sequence[Evaluation], maxi
     ok = np.isfinite(objectives)
     left.plot(calls[ok], objectives[ok], ".", color="0.75", ms=4, label="each simulator call")
     if ok.any():
-        best = (np.fmax if maximize else np.fmin).accumulate(objectives)
+        feasible = np.where([e.feasible for e in evaluations], objectives, np.nan)
+        best = (np.fmax if maximize else np.fmin).accumulate(feasible)
         left.plot(calls, best, color="C0", lw=2, drawstyle="steps-post", label="best so far")
         low, high = np.percentile(objectives[ok], [5, 100] if maximize else [0, 95])
         pad = 0.08 * max(high - low, 1e-12 * max(abs(high), 1.0))

@@ -68,7 +68,7 @@ class ProgressLine:
             f"best {g.best:.8g}" + (f" ({change:+.1e})" if abs(change) > 0 else ""),
             f"step {g.sigma:.1e}",
             f"active {g.n_active}",
-            _repairs(g.repairs, g.population_size),
+            _repairs(g.repairs),
         ]
         if g.repairs.get("failed"):
             parts.append(f"{g.repairs['failed']} not repairable")
@@ -88,8 +88,11 @@ class ProgressLine:
         return text
 
 
-def _repairs(kinds: dict[str, int], size: int) -> str:
+def _repairs(kinds: dict[str, int]) -> str:
     """Return the repairs by kind: how many to the intersection, how many to the nearest point."""
+    size = sum(kinds.values())
+    if kinds.get("unrepaired"):
+        return f"infeasible {kinds['unrepaired']}/{size}"
     repaired = {kind: n for kind, n in sorted(kinds.items()) if kind not in ("feasible", "failed")}
     named = [f"{n} {kind}" for kind, n in repaired.items()]
     detail = f" ({', '.join(named)})" if named else ""

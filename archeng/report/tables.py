@@ -37,11 +37,12 @@ def result_table(
         parts += ["", f"{len(rows) - len(active)} of {len(rows)} constraints are not active"]
     if evaluations:
         kinds = Counter(e.repair_kind for e in evaluations)
-        drawn = kinds.pop("feasible", 0)
+        drawn, outside = kinds.pop("feasible", 0), kinds.pop("unrepaired", 0)
         how = ", ".join(f"{n} to the {k}" for k, n in sorted(kinds.items()))
         parts.append(
             f"{drawn} simulated designs were feasible as sampled, {sum(kinds.values())} were "
             f"repaired{f' ({how})' if how else ''}"
+            + (f", {outside} violated constraints" if outside else "")
         )
         bad = [e for e in evaluations if e.status != "ok"]
         if bad:

@@ -106,7 +106,7 @@ class Course:
             return None
         logger.info("restart %d ends: %s", self.n_restarts, reasons[0].value)
         self.ended.append(reasons[0])
-        self.ended_at.append(self.search.anchor)
+        self.ended_at.append(self.place())
         if self.n_restarts >= self._max_restarts:
             return reasons[0]
         self.n_restarts += 1
@@ -114,6 +114,10 @@ class Course:
         self._bipop, self._regime = self._bipop.next(self._rng)
         self._open(self._starts.next(), n_calls)
         return None
+
+    def place(self) -> Floats:
+        """Return where the search stands, (2, n): its feasible point, and its mean."""
+        return np.stack((self.search.anchor, self.search.distribution.mean))
 
     def _open(self, point: Floats, n_calls: int) -> None:
         sigma = self.wide.sigma * self._regime.sigma_factor

@@ -16,11 +16,14 @@ _WHAT = {
 }
 
 
-def check_first_generation(evaluations: Sequence[Evaluation]) -> None:
-    """Raise if all calls of the first generation failed: the set-up is wrong, not a design."""
-    if evaluations and not any(e.good for e in evaluations):
+def check_first_calls(evaluations: Sequence[Evaluation]) -> None:
+    """Raise if all calls of the first generation failed: the set-up is wrong, not a design.
+
+    One failed call says nothing yet: with a single candidate the next generation decides.
+    """
+    if len(evaluations) > 1 and not any(e.good for e in evaluations):
         raise failure(
-            f"All {len(evaluations)} calls of the first generation failed. The first call",
+            f"All {len(evaluations)} calls so far failed. The first call",
             evaluations[0],
             evaluations,
         )

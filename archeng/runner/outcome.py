@@ -98,9 +98,9 @@ def _ended_there(run: Run) -> bool:
     """
     best, course = run.best, run.course
     assert best is not None
-    ends = [*course.ended_at, course.search.anchor]
-    gap = ends[best.restart] - run.feasible_set.reduce(best.x)
-    return bool(np.max(np.abs(course.wide.whiten(gap))) < _SAME_PLACE)
+    ends = [*course.ended_at, course.place()]
+    gaps = course.wide.whiten(ends[best.restart] - run.feasible_set.reduce(best.x))
+    return bool(np.abs(gaps).max(axis=1).min() < _SAME_PLACE)
 
 
 def make_generation(

@@ -23,7 +23,7 @@ from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate, make_candidates, make_plan
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
-from archeng.runner.failures import check_first_generation, failure
+from archeng.runner.failures import check_first_calls, failure
 from archeng.runner.options import start_point
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
@@ -233,8 +233,8 @@ class Run:
         self._sample_if_needed()
         plan = make_plan(self._candidates, self._archive, self._calls_left())
         self._simulate(plan.positions)
-        if not self.history and not self.stopped:
-            check_first_generation(self.evaluations)
+        if len(self.history) < 2 and not self.stopped:
+            check_first_calls(self.evaluations)
         if plan.cut:
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()

@@ -18,6 +18,8 @@ from archeng.settings import Settings
 from archeng.strategy.cmaes import State
 from archeng.strategy.parameters import Parameters
 
+_BARREN = 1000  # generations
+
 
 class StopReason(StrEnum):
     """Why a run, or one of its restarts, ended; the value is the sentence shown to users."""
@@ -36,6 +38,7 @@ class StopReason(StrEnum):
     TOL_UP_SIGMA = "the step size grew without limit (start too small, or unbounded objective)"
     STAGNATION = "the objective has stagnated"
     CONDITION = "the covariance matrix is too ill-conditioned"
+    NOTHING_TO_SIMULATE = "for many generations no candidate was feasible, or no call ended well"
     NO_EFFECT_AXIS = "a step along a principal axis no longer changes the mean"
     NO_EFFECT_COORDINATE = "a step along a coordinate no longer changes the mean"
 
@@ -73,10 +76,13 @@ def stop_reasons(
 ) -> list[StopReason]:
     """Return all reasons to end this restart, in a fixed order; empty to go on.
 
-    With ``stop_tests=False`` only the end of floating point counts.
+    With ``stop_tests=False`` only the end of floating point counts, and a search that has had
+    nothing to simulate for a long time.
     """
     if _exhausted(state):
         return [StopReason.NO_EFFECT_AXIS]
+    if _barren(history):
+        return [StopReason.NOTHING_TO_SIMULATE]
     if not settings.stop_tests:
         return []
     return list(_reasons(state, parameters, history, initial_sigma, settings))
@@ -86,7 +92,13 @@ def _exhausted(state: State) -> bool:
     """Whether the steps are about to leave the range of floating point."""
     d = state.distribution
     longest = d.sigma * float(np.abs(d.factor).max())
-    return not 1e-250 < longest < 1e250
+    return not 1e-150 < longest < 1e150  # squares of steps are computed
+
+
+def _barren(history: History) -> bool:
+    """Whether no candidate of many generations had an objective."""
+    recent = history.best[-_BARREN:]
+    return len(recent) == _BARREN and min(recent) == math.inf
 
 
 def _reasons(
@@ -152,6 +164,7 @@ def _stagnated(history: History, n: int, lam: int) -> bool:
 
     def worse(values: list[float]) -> bool:
         recent = values[-window:]
-        return float(np.median(recent[-part:])) >= float(np.median(recent[:part]))
+        before = float(np.median(recent[:part]))
+        return math.isfinite(before) and float(np.median(recent[-part:])) >= before
 
     return worse(history.best) and worse(history.median)

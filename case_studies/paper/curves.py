@@ -30,7 +30,7 @@ ALSO = 1e-6
 """A second, easier target."""
 
 QUICK_FUNCTIONS = ("sphere", "rotated ellipsoid")
-QUICK_CAP = 2000
+QUICK_CAP = 2500
 
 
 def tasks(runs: int, quick: bool) -> list[Task]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from case_studies.paper import active_set, al_mcr, general, median, nearest, single
+from case_studies.paper import active_set, al_mcr, general, invariance, median, nearest, single
 from case_studies.paper.harness import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -12,4 +12,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     "general": general,
     "single": single,
     "nearest": nearest,
+    "invariance": invariance,
 }

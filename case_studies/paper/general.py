@@ -14,7 +14,7 @@ from case_studies.paper.results import Row, Task
 
 NAME = "general"
 HELP = "the same with an initial covariance that does not match the box (fig:med-general)"
-RUNS, QUICK_RUNS = 100, 3
+RUNS, QUICK_RUNS = 100, 2
 
 tasks = curves.tasks
 summary = curves.summary

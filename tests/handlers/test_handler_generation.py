@@ -16,6 +16,7 @@ from archeng import Model
 from archeng.errors import GateError
 from archeng.handlers import Handler, Population, Search, make_handler
 from archeng.handlers.lagrangian import success
+from archeng.handlers.rank_based import mcr_fitness
 from archeng.handlers.sides import Sides
 from archeng.model import FeasibleSet, compile_model
 from archeng.repair import Repairer, RepairKind
@@ -108,9 +109,7 @@ def test_infeasible_samples_fill_the_population_and_come_last(name: HandlerName)
     assert set(kinds) == {RepairKind.FEASIBLE, RepairKind.UNREPAIRED}
     objectives = objectives_of(population, outside=False)
     learned = handler.learn(search, population, objectives, rng)
-    best = np.argsort(np.where(np.isnan(objectives), np.inf, objectives), kind="stable")
-    p = search.parameters
-    expected = p.weights @ population.sampled[best[: len(p.weights)]]
+    expected = mean_of_best(search, population, np.where(np.isnan(objectives), np.inf, objectives))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
 
@@ -125,6 +124,58 @@ def test_a_generation_without_a_feasible_sample_is_a_random_step() -> None:
     learned = handler.learn(search, population, np.full(len(population.repairs), np.nan), rng)
     assert np.all(np.isfinite(learned.distribution.mean))
     assert learned.state.generation == 1
+
+
+# -- ranking methods ----------------------------------------------------------------------------
+
+
+def mean_of_best(search: Search, population: Population, loss: Vector) -> Vector:
+    """The mean that CMA-ES moves to if the candidates are ordered by a loss."""
+    p = search.parameters
+    return p.weights @ population.sampled[np.argsort(loss, kind="stable")[: len(p.weights)]]
+
+
+def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
+    fs = compile_model(wedge())
+    handler = handler_of("stochastic-ranking", fs, ranking_probability=0.0)
+    mean = np.full(3, -1.0)
+    search, rng = handler.begin(isotropic(mean), mean, 40), np.random.default_rng(3)
+    _, population = handler.populate(search, rng, None)
+    violations = Sides.of(fs).violations(population.sampled)
+    assert np.all(np.sum(violations > 0, axis=1) >= 1)
+    learned = handler.learn(search, population, np.arange(40.0), rng)
+    expected = mean_of_best(search, population, np.sum(violations**2, axis=1))
+    np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
+    for other in (violations.sum(axis=1), violations.max(axis=1)):
+        assert np.abs(mean_of_best(search, population, other) - expected).max() > 1e-3
+
+
+def test_stochastic_ranking_uses_its_probability() -> None:
+    fs = compile_model(wedge())
+    handler = handler_of("stochastic-ranking", fs, ranking_probability=1.0)
+    mean = np.full(3, -1.0)
+    search, rng = handler.begin(isotropic(mean), mean, 12), np.random.default_rng(3)
+    _, population = handler.populate(search, rng, None)
+    learned = handler.learn(search, population, bowl_at(population.sampled), rng)
+    expected = mean_of_best(search, population, bowl_at(population.sampled))
+    np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
+
+
+def test_mcr_orders_by_its_fitness() -> None:
+    fs = compile_model(wedge())
+    handler = handler_of("mcr", fs)
+    mean = np.full(3, 0.8)
+    search, rng = handler.begin(isotropic(mean), mean, 12), np.random.default_rng(3)
+    _, population = handler.populate(search, rng, None)
+    objectives = bowl_at(population.sampled)
+    objectives[4] = np.nan
+    fitness = mcr_fitness(
+        np.where(np.isnan(objectives), np.inf, objectives),
+        Sides.of(fs).violations(population.sampled),
+    )
+    learned = handler.learn(search, population, objectives, rng)
+    expected = mean_of_best(search, population, fitness)
+    np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
 
 # -- adaptive penalty for bounds ----------------------------------------------------------------
@@ -176,6 +227,24 @@ def test_weights_are_set_when_the_mean_first_leaves_the_box_and_in_the_second_ge
     np.testing.assert_allclose(doubled.memory["gamma"], 2 * 4 / 0.0625)
 
 
+def test_candidates_are_ordered_by_the_penalised_objective() -> None:
+    fs = compile_model(box(2, 2))
+    handler = handler_of("ap-bch", fs)
+    search = handler.begin(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
+    search = weights_after(handler, at(search, [0.9, 3], 4), np.arange(9.0))
+    search, rng = at(search, [0.9, 1.2], 7), np.random.default_rng(0)
+    _, population = handler.populate(search, rng, None)
+    objectives = np.arange(9.0)[::-1].copy()
+    outside = population.sampled - np.array([r.x for r in population.repairs])
+    gamma = search.memory["gamma"]
+    loss = objectives + np.sum(gamma * outside**2, axis=1) / 2  # C = I, so the scaling is one
+    learned = handler.learn(search, population, objectives, rng)
+    np.testing.assert_array_equal(learned.memory["gamma"], gamma)
+    expected = mean_of_best(search, population, loss)
+    np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
+    assert np.abs(mean_of_best(search, population, objectives) - expected).max() > 1e-3
+
+
 def test_the_range_is_the_median_of_the_last_generations() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("ap-bch", fs)
@@ -196,7 +265,7 @@ def test_only_the_weights_of_coordinates_that_are_far_outside_grow() -> None:
     search = weights_after(handler, at(search, [0.9, 3, 3], 4), np.arange(10.0))
     gamma = search.memory["gamma"]
     far = weights_after(handler, at(search, [1 - 3.01, 1 - 2.99, 5 + 3.01], 5), np.arange(10.0))
-    factor = 1.1 ** max(1.0, search.parameters.mu_eff / 30)
+    factor = 1.1 ** min(1.0, search.parameters.mu_eff / 30)
     np.testing.assert_allclose(far.memory["gamma"], gamma * [factor, 1, factor])
 
 
@@ -348,12 +417,30 @@ def test_a_better_offspring_is_the_parent_and_its_limits_join() -> None:
             assert rows_held(fs, after) == {"bounds of x[0]"}
             assert after.memory["parent"] == 5.0
             np.testing.assert_array_equal(after.anchor, x)
+            np.testing.assert_array_equal(after.distribution.mean, x)
             assert after.distribution.sigma > search.distribution.sigma
             return
         np.testing.assert_array_equal(after.anchor, search.anchor)
         assert after.memory["parent"] == 11.25
         assert after.distribution.sigma < search.distribution.sigma
     raise AssertionError("no offspring reached the bound")
+
+
+def test_suspended_offspring_change_the_step_size_less() -> None:
+    """Two limits are held in three dimensions: one dimension is left."""
+    fs = compile_model(box(3, 2))
+    handler, start = parent_at(fs, [1.0, 1.0, 2.0], 6.0)
+    rng, seen = np.random.default_rng(1), set()
+    for generation in (1, 2, 3, 4):
+        search = replace(start, state=replace(start.state, generation=generation))
+        search, population = handler.populate(search, rng, None)
+        suspended = search.memory["suspended"]
+        seen.add(suspended)
+        for value, sign in (99.0, -0.2), (1.0, 0.8):
+            after = handler.learn(search, population, np.array([value]), rng)
+            change = math.log(after.distribution.sigma / search.distribution.sigma)
+            assert change == pytest.approx(sign / math.sqrt(2) / (2 if suspended else 1))
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

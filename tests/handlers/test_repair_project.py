@@ -243,13 +243,12 @@ def test_both_limits_of_a_row_and_of_an_equality(side: float) -> None:
     assert r.x @ r.x == pytest.approx(9 + 0.01 * side, abs=1e-6)
 
 
-@pytest.mark.parametrize("handler", ["arch", "arch-nearest", "active-set-es"])
 @pytest.mark.parametrize("seed", range(5))
-def test_without_held_rows_it_is_the_repair(handler: str, seed: int) -> None:
+def test_without_held_rows_it_is_the_nearest_point(seed: int) -> None:
     rng = np.random.default_rng(seed)
     fs = polytope(rng)
     d = random_metric(fs.n, rng, 10.0, 1.0)
-    repairer = Repairer(fs, Settings(handler=handler))
+    repairer = Repairer(fs, Settings(handler="arch-nearest"))
     none = np.zeros(0, dtype=np.intp)
     for x in (rng.standard_normal(fs.n) * 5, np.zeros(fs.n)):
         one = repairer.project(x, d, none, np.zeros(0), np.zeros(fs.n))
