@@ -23,7 +23,7 @@ def check_first_calls(evaluations: Sequence[Evaluation]) -> None:
     """
     if len(evaluations) > 1 and not any(e.good for e in evaluations):
         raise failure(
-            f"All {len(evaluations)} calls so far failed. The first call",
+            f"All {len(evaluations)} calls of the first generation failed. The first call",
             evaluations[0],
             evaluations,
         )

@@ -164,7 +164,9 @@ def _stagnated(history: History, n: int, lam: int) -> bool:
 
     def worse(values: list[float]) -> bool:
         recent = values[-window:]
-        before = float(np.median(recent[:part]))
-        return math.isfinite(before) and float(np.median(recent[-part:])) >= before
+        before, after = float(np.median(recent[:part])), float(np.median(recent[-part:]))
+        if math.isinf(before):  # most failed: that says something only if all did
+            return min(recent) == math.inf
+        return after >= before
 
     return worse(history.best) and worse(history.median)

@@ -98,7 +98,7 @@ def test_no_call_ends_well() -> None:
     assert result.rows == ()
     assert result.active == []
     assert result.nfev > 0
-    assert "no simulation ended well" in str(result)
+    assert "no simulation of a feasible design ended well" in str(result)
 
 
 def test_a_first_generation_of_exceptions_ends_the_run_with_the_traceback() -> None:
