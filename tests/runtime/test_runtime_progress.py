@@ -12,6 +12,7 @@ import pytest
 from runtime_helpers import bowl, line, reading, reference, solve_case
 
 import archeng
+import archeng.cli
 from archeng import Model, ProgressLine
 from archeng.errors import SettingsError
 
