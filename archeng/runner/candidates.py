@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from archeng.distribution import Floats
 from archeng.handlers import Population
 from archeng.model import FeasibleSet
+from archeng.records import Evaluation
 from archeng.repair import Repair, RepairKind
 from archeng.runner.archive import Archive
 from archeng.simulator import Design
@@ -85,6 +88,21 @@ def make_plan(candidates: Sequence[Candidate], archive: Archive, left: int | Non
         seen.add(key)
         positions.append(position)
     return Plan(tuple(positions), len(candidates), cut=False)
+
+
+def found_objectives(
+    candidates: Sequence[Candidate],
+    outcomes: Mapping[int, Evaluation],
+    archive: Archive,
+    size: int,
+) -> Floats:
+    """Objectives (size,) of the candidates; NaN where there is none."""
+    objectives = np.full(size, np.nan)
+    for position, candidate in enumerate(candidates):
+        outcome = outcomes.get(position) or archive.find(candidate.design)
+        if outcome is not None:
+            objectives[position] = outcome.objective
+    return objectives
 
 
 def first_of_each(repairs: Sequence[Repair]) -> list[int]:

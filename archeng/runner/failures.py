@@ -16,12 +16,13 @@ _WHAT = {
 }
 
 
-def check_first_calls(evaluations: Sequence[Evaluation]) -> None:
+def check_first_calls(evaluations: Sequence[Evaluation], candidates: int) -> None:
     """Raise if all calls of the first generation failed: the set-up is wrong, not a design.
 
-    One failed call says nothing yet: with a single candidate the next generation decides.
+    With a single candidate per generation one failed call says nothing yet: the next decides.
     """
-    if len(evaluations) > 1 and not any(e.good for e in evaluations):
+    enough = len(evaluations) > 1 or candidates > 1
+    if evaluations and enough and not any(e.good for e in evaluations):
         raise failure(
             f"All {len(evaluations)} calls of the first generation failed. The first call",
             evaluations[0],

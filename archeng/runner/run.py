@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError
 from archeng.handlers import make_handler
 from archeng.journal import Journal, readable
@@ -20,7 +20,12 @@ from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.archive import Archive
-from archeng.runner.candidates import Candidate, make_candidates, make_plan
+from archeng.runner.candidates import (
+    Candidate,
+    found_objectives,
+    make_candidates,
+    make_plan,
+)
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
 from archeng.runner.failures import check_first_calls, failure
@@ -144,7 +149,7 @@ class Run:
     def _open(self, evaluator: Evaluator | None, journal: Journal | None) -> None:
         """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
-        gate = Gate(self.feasible_set, open_to_all=self._handler.outside)
+        gate = Gate(self.feasible_set, self._handler.outside)
         self._desk = Desk(gate, self._archive, evaluator, journal)
 
     # -- looking --------------------------------------------------------------------------
@@ -234,7 +239,7 @@ class Run:
         plan = make_plan(self._candidates, self._archive, self._calls_left())
         self._simulate(plan.positions)
         if len(self.history) < 2 and not self.stopped:
-            check_first_calls(self.evaluations)
+            check_first_calls(self.evaluations, len(self._population.repairs))
         if plan.cut:
             self.stop_reason = self.stop_reason or StopReason.MAX_EVALUATIONS
         self._close_generation()
@@ -314,7 +319,9 @@ class Run:
     def _close_generation(self) -> None:
         """Rank and update; then stopping tests, restarts, journal, callback."""
         begin_time = time.perf_counter()
-        objectives = self._objectives()
+        objectives = self.options.sign * found_objectives(
+            self._candidates, self._outcomes, self._archive, len(self._population.repairs)
+        )
         before = self.course.search
         tests = None
         if not self.stopped:
@@ -337,15 +344,6 @@ class Run:
                 self._journal.add_generation(record.generation, stored, self._snapshot())
             self.stop_reason = self.stop_reason or self._budget_reason()
         self._call_back()
-
-    def _objectives(self) -> Floats:
-        """Objectives (lambda,) to be minimised; NaN where there is none."""
-        objectives = np.full(len(self._population.repairs), np.nan)
-        for position, candidate in enumerate(self._candidates):
-            outcome = self._outcomes.get(position) or self._archive.find(candidate.design)
-            if outcome is not None:
-                objectives[position] = self.options.sign * outcome.objective
-        return objectives
 
     def _call_back(self) -> None:
         try:
