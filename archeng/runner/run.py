@@ -20,12 +20,7 @@ from archeng.records import Evaluation, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.archive import Archive
-from archeng.runner.candidates import (
-    Candidate,
-    found_objectives,
-    make_candidates,
-    make_plan,
-)
+from archeng.runner.candidates import Candidate, found_objectives, make_candidates, make_plan
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
 from archeng.runner.failures import check_first_calls, failure
