@@ -26,6 +26,9 @@ from archeng.settings import SquareRoot
 from archeng.strategy.parameters import Parameters
 
 
+_MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """What changes each generation.
@@ -103,7 +106,8 @@ def _stall(p_sigma: Floats, gamma_sigma: float, p: Parameters) -> float:
 def _step_size_change(p_sigma: Floats, gamma_sigma: float, p: Parameters) -> float:
     """Step 5: factor on sigma."""
     length = float(np.linalg.norm(p_sigma)) / p.chi_n
-    return math.exp(p.c_sigma / p.d_sigma * (length - math.sqrt(gamma_sigma)))
+    growth = p.c_sigma / p.d_sigma * (length - math.sqrt(gamma_sigma))
+    return math.exp(min(growth, _MOST_GROWTH))
 
 
 def _weighted_update(
