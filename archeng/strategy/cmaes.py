@@ -25,7 +25,6 @@ from archeng.distribution import Distribution, Floats, symmetric_root
 from archeng.settings import SquareRoot
 from archeng.strategy.parameters import Parameters
 
-
 _MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
 
 
