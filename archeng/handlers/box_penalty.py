@@ -19,7 +19,7 @@ delta_fit     median interquartile range of f                       ``typical_ra
 
 [SA22] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09].
 Weights grow by 1.1^min(1, mu_eff / (10 n)) as in Hansen's own code, which calls the printed max a
-bug: with max they grow so fast that the sphere with n = 50 is not solved.
+bug: with max they grow so fast that a sphere with n = 50 was not solved.
 """
 
 from __future__ import annotations
