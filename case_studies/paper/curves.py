@@ -202,6 +202,8 @@ def figures(rows: list[Row], out: Path, name: str) -> list[Path]:
             axes.set(title=f"{function}, n = {n}", xlabel="iterations")
             axes.grid(alpha=0.3)
         panels[0].set_ylabel("(m - x*)ᵀ H (m - x*)")
+        begin = max(quartiles(group)[1][0] for group in groups.values())
+        panels[0].set_ylim(0.1 * TARGET, 100 * begin)  # runs that diverge leave the picture
         panels[0].legend(fontsize="x-small")
         paths.append(out / f"{name}_n{n}.png")
         figure.savefig(paths[-1], dpi=150)

@@ -363,3 +363,13 @@ def test_sample_is_reproducible_and_has_the_right_moments():
     assert x.shape == (20_000, 3)
     np.testing.assert_allclose(x.mean(axis=0), d.mean, atol=0.02)
     np.testing.assert_allclose(np.cov(x.T), d.sigma**2 * d.covariance, atol=0.006)
+
+
+def test_a_path_of_absurd_length_does_not_overflow_the_step_size() -> None:
+    """A covariance matrix that is singular in rounding whitens steps to any length."""
+    parameters = default_parameters(4)
+    state = initial_state(initial_distribution(np.zeros(4), np.ones(4)))
+    candidates = np.full((parameters.population_size, 4), 1e8)
+    after = update(state, parameters, candidates, "symmetric")
+    assert np.isfinite(after.distribution.sigma)
+    assert after.distribution.sigma > 1e20

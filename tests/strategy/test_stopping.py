@@ -317,3 +317,23 @@ def test_a_converging_run_stops_for_a_good_reason():
     assert found[0] is StopReason.TOL_OBJECTIVE
     assert history.best[-1] - 7.0 < 1e-10
     assert state.generation < 200
+
+
+def test_a_search_with_nothing_to_simulate_ends_even_without_stop_tests() -> None:
+    settings = Settings(stop_tests=False)
+    history = History()
+    for _ in range(999):
+        history.add(np.full(P.population_size, np.nan))
+    assert stop_reasons(state_of(), P, history, 1.0, settings) == []
+    history.add(np.full(P.population_size, np.nan))
+    assert stop_reasons(state_of(), P, history, 1.0, settings) == [StopReason.NOTHING_TO_SIMULATE]
+    history.add(np.append(1.0, np.full(P.population_size - 1, np.nan)))
+    assert stop_reasons(state_of(), P, history, 1.0, settings) == []
+
+
+def test_many_failures_do_not_hide_progress_from_the_stagnation_test() -> None:
+    history = History()
+    for t in range(400):
+        failed = t % 5 < 3
+        history.add(np.full(P.population_size, np.nan if failed else 1.0 / (1 + t)))
+    assert StopReason.STAGNATION not in reasons(state_of(), history)
