@@ -9,6 +9,7 @@ from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
 SquareRoot = Literal["covariant", "symmetric"]
+SurrogateName = Literal["auto", "none"]
 HandlerName = Literal[
     "arch",
     "arch-nearest",
@@ -67,6 +68,9 @@ class Settings:
     reuse_designs : bool
         Do not simulate a design again that differs from an earlier one by less than 1e-8
         standard deviations of the search (many candidates are repaired to the same vertex).
+    surrogate : {"auto", "none"}
+        ``auto``: a model of the objective, chosen by how well it predicts, proposes designs
+        between the generations of ARCH. ``none``: ARCH alone. Other handlers have none.
     """
 
     handler: HandlerName = "arch"
@@ -83,9 +87,11 @@ class Settings:
     max_condition: float = 1e14
     stop_tests: bool = True
     reuse_designs: bool = True
+    surrogate: SurrogateName = "auto"
 
     def __post_init__(self) -> None:
         _choice("handler", self.handler, get_args(HandlerName))
+        _choice("surrogate", self.surrogate, get_args(SurrogateName))
         _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
         _choice("square_root", self.square_root, ("covariant", "symmetric"))
         _range("margin", self.margin, 0.0, 1e-3)
@@ -109,7 +115,7 @@ class Settings:
     @classmethod
     def paper(cls) -> Settings:
         """Return the algorithm of Sakamoto and Akimoto (2022) as published [SA22]."""
-        return cls(square_root="symmetric", reuse_designs=False)
+        return cls(square_root="symmetric", reuse_designs=False, surrogate="none")
 
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -35,6 +35,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.handlers.base import Population, Search, as_sampled, begin, with_memory
+from archeng.known import Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
 
@@ -64,7 +65,7 @@ class ActiveSet:
         return with_memory(replace(search, n_active=len(rows)), rows=rows, sides=sides)
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Make the offspring: the parent itself until its objective is known."""
         parent, memory = search.anchor, search.memory

@@ -15,12 +15,14 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import base
 from archeng.handlers.base import Population, Search
+from archeng.known import Known
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
 from archeng.strategy import default_population_size, sample
 
 _COINCIDE = 1e-8  # in standard deviations of the search distribution
+_REMEMBERED = 500  # designs among which repeated ones are looked for
 
 
 class Repairs(Protocol):
@@ -54,11 +56,12 @@ class Arch:
         return begin(distribution, anchor, size)
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Adapt alpha, sample and repair the candidates."""
         search = adapt_alpha(search, self._repairer)
-        return search, sample_population(search, self._team, rng, known)
+        points = known.last(_REMEMBERED).points if self._settings.reuse_designs else None
+        return search, sample_population(search, self._team, rng, points)
 
     def learn(
         self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
 from archeng.settings import Settings
@@ -38,6 +39,8 @@ class Search:
         Active rows at the repaired mean, or in the working set.
     memory : mapping
         What else the handler remembers, as numbers and arrays.
+    converged : bool
+        Whether the handler expects nothing more of this restart.
     """
 
     parameters: Parameters
@@ -47,6 +50,7 @@ class Search:
     anchor: Floats
     n_active: int
     memory: Memory = field(default_factory=dict)
+    converged: bool = False
 
     @property
     def distribution(self) -> Distribution:
@@ -56,10 +60,14 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Candidates as sampled (k, n), and the points that are simulated for them."""
+    """Candidates as sampled (k, n), and the points that are simulated for them.
+
+    ``proposed``: by a model of the objective; CMA-ES does not learn from them.
+    """
 
     sampled: Floats
     repairs: tuple[Repair, ...]
+    proposed: bool = False
 
     def distances_squared(self) -> Floats:
         """Squared Mahalanobis repair distances (k,)."""
@@ -77,12 +85,9 @@ class Handler(Protocol):
         """Start a restart at a feasible point, with a population size (None: the default)."""
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
-        """Make the candidates of the next generation.
-
-        ``known`` (k, n) are designs simulated before, which need not be simulated again.
-        """
+        """Make the candidates of the next generation; ``known`` are the calls so far."""
 
     def learn(
         self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator

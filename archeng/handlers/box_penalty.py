@@ -37,6 +37,7 @@ from archeng.handlers.base import (
     updated,
     with_memory,
 )
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
 from archeng.settings import Settings
@@ -58,7 +59,7 @@ class BoxPenalty:
         return with_memory(search, gamma=np.zeros(distribution.n), ranges=np.zeros(0))
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample, and clip to the box what is simulated."""
         x = sample(search.state, search.parameters, rng)

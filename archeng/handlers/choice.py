@@ -7,6 +7,7 @@ from collections.abc import Callable
 from archeng.errors import SettingsError
 from archeng.handlers.active_set import ActiveSet
 from archeng.handlers.arch import Arch, Repairs
+from archeng.handlers.assisted import Assisted
 from archeng.handlers.base import Handler
 from archeng.handlers.box_penalty import BoxPenalty
 from archeng.handlers.lagrangian import AugmentedLagrangian
@@ -50,7 +51,8 @@ def make_handler(repairer: Repairer, team: Repairs, settings: Settings) -> Handl
         return BoxPenalty(fs, settings)
     if name == "active-set-es":
         return ActiveSet(repairer)
-    return Arch(repairer, team, settings)
+    arch = Arch(repairer, team, settings)
+    return arch if settings.surrogate == "none" else Assisted(arch, repairer, settings)
 
 
 def _refuse_equalities(fs: FeasibleSet, name: str) -> None:

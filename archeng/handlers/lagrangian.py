@@ -44,6 +44,7 @@ from archeng.handlers.base import (
     updated,
     with_memory,
 )
+from archeng.known import Known
 from archeng.handlers.sides import Sides
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
@@ -77,7 +78,7 @@ class AugmentedLagrangian:
         )
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample; the mean is simulated too."""
         x = sample(search.state, search.parameters, rng)

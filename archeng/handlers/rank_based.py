@@ -24,6 +24,7 @@ from archeng.handlers.base import (
     last_if_undefined,
     updated,
 )
+from archeng.known import Known
 from archeng.handlers.sides import Sides
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
@@ -44,7 +45,7 @@ class _Ranked:
         return begin(distribution, anchor, size)
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample; nothing is repaired."""
         x = sample(search.state, search.parameters, rng)

@@ -19,6 +19,7 @@ from archeng.handlers.base import (
     last_if_undefined,
     updated,
 )
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair
 from archeng.settings import Settings
@@ -48,7 +49,7 @@ class Resampling:
         return begin(distribution, anchor, size)
 
     def populate(
-        self, search: Search, rng: np.random.Generator, known: Floats | None
+        self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample until lambda candidates are feasible, or the samples are used up."""
         size = search.parameters.population_size

@@ -14,6 +14,7 @@ class RepairKind(StrEnum):
     FEASIBLE = "feasible"  # the input was feasible and is returned bit for bit
     INTERSECTION = "intersection"  # [SA22 eq:intersection]
     NEAREST = "nearest"  # [SA22 eq:nearest]
+    PROPOSED = "proposed"  # a feasible design proposed by a model of the objective
     FAILED = "failed"  # no feasible point was found
     UNREPAIRED = "unrepaired"  # infeasible as sampled, and no repair was asked for
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.records import Evaluation
 from archeng.simulator import Call, CallStatus, Design
 
-_REMEMBERED = 500  # designs among which repeated ones are looked for
+_FIRST = 64  # calls for which there is room at first
 
 
 class Archive:
@@ -45,13 +44,14 @@ class Archive:
         self._reuse = reuse_designs
         self._earlier = earlier
         self._index: dict[bytes, int] = {}
-        self._recent: deque[Floats] = deque(maxlen=_REMEMBERED)
+        self._points = np.empty((_FIRST, feasible_set.n))
+        self._objectives = np.empty(_FIRST)
 
     def add(self, evaluation: Evaluation) -> None:
         """Take a finished call."""
+        self._remember(evaluation)
         if self._reuse:
             self._index[evaluation.x.tobytes()] = len(self.evaluations)
-            self._recent.append(self._feasible_set.reduce(evaluation.x))
         self.evaluations.append(evaluation)
         self.n_calls += evaluation.status != CallStatus.REUSED
         if not evaluation.good:
@@ -79,6 +79,17 @@ class Archive:
         """Return what tells new designs apart: their vector, or their position."""
         return design.x.tobytes() if self._reuse else position.to_bytes(8, "big")
 
-    def recent(self) -> Floats | None:
-        """Return the free vectors (k, n) of the last designs, None if there are none."""
-        return np.array(self._recent) if self._recent else None
+    def known(self) -> Known:
+        """Return designs and objectives of all calls so far."""
+        k = len(self.evaluations)
+        return Known(self._points[:k], self._objectives[:k])
+
+    def _remember(self, evaluation: Evaluation) -> None:
+        """Write a call into the arrays, which double when they are full."""
+        k = len(self.evaluations)
+        if k == len(self._points):
+            self._points = np.concatenate((self._points, np.empty_like(self._points)))
+            self._objectives = np.concatenate((self._objectives, np.empty(k)))
+        self._points[k] = self._feasible_set.reduce(evaluation.x)
+        usable = evaluation.good and evaluation.feasible
+        self._objectives[k] = self._sign * evaluation.objective if usable else np.nan

@@ -11,6 +11,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
+from archeng.known import Known
 from archeng.repair import Repairer
 from archeng.runner.candidates import first_of_each
 from archeng.runner.starts import Starts
@@ -75,14 +76,21 @@ class Course:
         """Open the first restart at the user's start, repaired, or at a prepared point."""
         self._open(self._starts.first(start), 0)
 
-    def population(self, known: Floats | None) -> Population:
+    def population(self, known: Known) -> Population:
         """Make the candidates of the next generation."""
         self.search, population = self._handler.populate(self.search, self._rng, known)
         return population
 
-    def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool]:
-        """Rank and update; return what the stopping tests remember of the generation."""
+    def learn(
+        self, population: Population, objectives: Floats
+    ) -> tuple[float, float, bool] | None:
+        """Rank and update; return what the stopping tests remember of the generation.
+
+        None for proposals: the tests are about CMA-ES.
+        """
         self.search = self._handler.learn(self.search, population, objectives, self._rng)
+        if population.proposed:
+            return None
         tests = self._tests
         tests.add(objectives, first_of_each(population.repairs))
         return tests.best[-1], tests.median[-1], tests.flat[-1]
@@ -96,6 +104,8 @@ class Course:
             self.wide.sigma * self._regime.sigma_factor,
             self._settings,
         )
+        if self.search.converged and self._settings.stop_tests:
+            reasons.insert(0, StopReason.CONVERGED)
         spent = n_calls - self._calls_before
         share = self._regime.max_evaluations
         if self._handler.outside and StopReason.STAGNATION in reasons:
@@ -153,7 +163,9 @@ class Course:
             },
         }
 
-    def restore(self, data: Mapping[str, Any], tests: Sequence[tuple[float, float, bool]]) -> None:
+    def restore(
+        self, data: Mapping[str, Any], tests: Sequence[tuple[float, float, bool] | None]
+    ) -> None:
         """Take up a snapshot; ``tests`` are the values that :meth:`learn` returned since then."""
         self.n_restarts = int(data["n_restarts"])
         self.ended = [StopReason[name] for name in data["ended"]]
@@ -177,7 +189,7 @@ class Course:
             stored["memory"],
         )
         self._tests = History()
-        for best, median, flat in tests:
+        for best, median, flat in filter(None, tests):
             self._tests.best.append(float(best))
             self._tests.median.append(float(median))
             self._tests.flat.append(bool(flat))

@@ -264,7 +264,7 @@ class Run:
         if self._candidates or self.stopped:
             return
         begin_time = time.perf_counter()
-        self._population = self.course.population(self._archive.recent())
+        self._population = self.course.population(self._archive.known())
         self._repair_seconds = time.perf_counter() - begin_time
         self._candidates = make_candidates(
             self.feasible_set, self._population, self._archive, self._handler.outside
@@ -318,8 +318,8 @@ class Run:
             self._candidates, self._outcomes, self._archive, len(self._population.repairs)
         )
         before = self.course.search
-        tests = None
-        if not self.stopped:
+        learning, tests = not self.stopped, None
+        if learning:
             tests = self.course.learn(self._population, objectives)
         record = make_generation(
             self,
@@ -332,7 +332,7 @@ class Run:
         self.history.append(record)
         logger.debug("%s", record)
         self._candidates, self._pending = [], {}
-        if tests is not None:
+        if learning:
             self.stop_reason = self.course.restart_if_needed(self.n_evaluations)
             if self._journal is not None:
                 stored = {**asdict(record), "tests": tests}

@@ -32,6 +32,7 @@ class StopReason(StrEnum):
     MAX_FAILURES = "too many simulator calls failed"
     MAX_ITERATIONS = "the restart used its number of iterations"
     RESTART_BUDGET = "the restart used its share of the calls"
+    CONVERGED = "the model of the objective expects no better design, near or far"
     TOL_OBJECTIVE = "the best objective has not changed for many generations"
     EQUAL_OBJECTIVES = "most generations had equal objective values"
     TOL_X = "all steps have become negligible"

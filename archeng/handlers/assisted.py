@@ -1,0 +1,257 @@
+"""ARCH assisted by a model of the objective.
+
+Two kinds of generations take turns. In a *proposal* the model says which designs to simulate next
+(:mod:`archeng.surrogate`); CMA-ES does not learn from them. Otherwise it is a generation of ARCH as
+it is, but for two things: the first one contains the start itself, and a design that was proposed
+and is the best one so far is injected into the next one, its step clipped in Mahalanobis
+length [Hansen 2011].
+
+Proposals come in rounds. A round ends when too many in a row did not improve the best design, and a
+generation of ARCH follows. Rounds that pay make the next ones longer; rounds that do not make them
+shorter and rarer, until they cost a few per cent of the calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.handlers.arch import Arch
+from archeng.handlers.base import Population, Search
+from archeng.known import Known
+from archeng.repair import Repair, Repairer, RepairKind
+from archeng.sampling import feasible_points
+from archeng.settings import Settings
+from archeng.strategy import default_population_size
+from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after
+
+_STARTS = 12  # designs from which minima of the model are looked for far away
+_LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
+
+
+@dataclass(frozen=True, eq=False)
+class Notes:
+    """What is remembered between generations, as numbers and arrays.
+
+    Attributes
+    ----------
+    sigma : float
+        Initial step size of the restart; with the initial factor it makes the frame.
+    begin : int
+        Calls before this restart; -1 until the first generation.
+    trust, selection
+        State of the model.
+    patience : int
+        Proposals in a row without improvement that end a round.
+    misses, hits : int
+        Proposals of this round: without improvement in a row, and with.
+    rest, wait : int
+        Generations of ARCH between rounds, and until the next one.
+    best : float
+        Best objective when the proposals were made.
+    predicted, step, slope : float
+        See :class:`archeng.surrogate.Proposal`; of the first of them.
+    to_inject : int
+        Whether the best design is a proposal that CMA-ES does not know yet.
+    starts : ndarray, shape (k, n)
+        Feasible designs all over the set.
+    """
+
+    sigma: float
+    patience: int
+    begin: int = -1
+    trust: Trust = Trust()
+    selection: Selection = Selection()
+    misses: int = 0
+    hits: int = 0
+    rest: int = 1
+    wait: int = 1
+    best: float = np.nan
+    predicted: float = 0.0
+    step: float = 0.0
+    slope: float = 0.0
+    to_inject: int = 0
+    starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def as_memory(self) -> dict[str, Any]:
+        """Return plain numbers and arrays."""
+        flat = {f.name: getattr(self, f.name) for f in fields(self)}
+        for key in ("trust", "selection"):
+            part = asdict(flat.pop(key))
+            flat.update({f"{key}_{name}": value for name, value in part.items()})
+        return flat
+
+    @classmethod
+    def of(cls, search: Search) -> Notes:
+        """Return the notes of a search."""
+        flat = dict(search.memory)
+        parts: dict[str, dict[str, Any]] = {"trust": {}, "selection": {}}
+        for name in list(flat):
+            head, _, tail = name.partition("_")
+            if head in parts:
+                parts[head][tail] = flat.pop(name)
+        parts["trust"]["mode"] = Mode(parts["trust"]["mode"])
+        return cls(
+            **flat, trust=Trust(**parts["trust"]), selection=Selection(**parts["selection"])
+        )
+
+
+class Assisted:
+    """ARCH with proposals by a model of the objective, as a handler.
+
+    Parameters
+    ----------
+    arch : Arch
+    repairer : Repairer
+    settings : Settings
+    """
+
+    outside = False
+
+    def __init__(self, arch: Arch, repairer: Repairer, settings: Settings) -> None:
+        self._arch, self._repairer, self._settings = arch, repairer, settings
+        self._proposer = Proposer(repairer)
+
+    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+        """Start a restart of ARCH, nothing known yet."""
+        notes = Notes(sigma=distribution.sigma, patience=_longest_round(distribution.n))
+        return _with(self._arch.begin(distribution, anchor, size), notes)
+
+    def populate(
+        self, search: Search, rng: np.random.Generator, known: Known
+    ) -> tuple[Search, Population]:
+        """Make a proposal if one is due, else the candidates of ARCH."""
+        notes = Notes.of(search)
+        if notes.begin < 0:
+            search = _with(search, replace(notes, begin=len(known)))
+            search, population = self._arch.populate(search, rng, known)
+            return search, _replaced(population, 0, _as_it_is(search.anchor))
+        best = _best(known, notes.begin)
+        if best is not None and notes.wait == 0:
+            search, proposed = self._proposals(search, rng, known, best)
+            if proposed is not None:
+                return search, proposed
+            notes = Notes.of(search)
+        search, population = self._arch.populate(search, rng, known)
+        if best is not None and notes.to_inject:
+            x = known.points[best]
+            last = len(population.repairs) - 1
+            population = _replaced(population, last, _as_it_is(x), _clipped(search, x))
+        return search, population
+
+    def learn(
+        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+    ) -> Search:
+        """Judge the proposals, or let CMA-ES learn."""
+        notes = Notes.of(search)
+        found = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
+        improved = found < notes.best
+        if not population.proposed:
+            search = self._arch.learn(search, population, objectives, rng)
+            ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
+            return replace(_with(search, _after_generation(notes, search, ended)), converged=ended)
+        gain = (notes.best - found) * notes.slope
+        ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
+        notes = replace(
+            notes,
+            trust=after(notes.trust, improved, ratio, notes.step),
+            hits=notes.hits + improved,
+            misses=0 if improved else notes.misses + 1,
+            to_inject=1 if improved else notes.to_inject,
+        )
+        ended = notes.trust.exhausted and self._may_end(search, notes)
+        return replace(_with(search, notes), converged=ended)
+
+    def _may_end(self, search: Search, notes: Notes) -> bool:
+        """Whether a restart may end with the model: not if it is noisy, or a global search."""
+        size = search.parameters.population_size
+        usual = size <= default_population_size(search.parameters.n)
+        return self._settings.stop_tests and usual and notes.selection.noise == 0
+
+    def _proposals(
+        self, search: Search, rng: np.random.Generator, known: Known, best: int
+    ) -> tuple[Search, Population | None]:
+        """Make proposals around the best design; None if the round is over."""
+        notes = Notes.of(search)
+        if notes.misses < notes.patience and not notes.trust.exhausted:
+            if len(notes.starts) == 0:
+                notes = replace(notes, starts=feasible_points(self._repairer, _STARTS, rng))
+            inverse = search.state.reference / notes.sigma
+            frame = Frame(known.points[best], np.linalg.inv(inverse), inverse)
+            trust, selection, proposal = self._proposer.propose(
+                frame, known, notes.trust, notes.selection, notes.starts, rng
+            )
+            notes = replace(notes, trust=trust, selection=selection)
+            if proposal is not None:
+                notes = replace(
+                    notes,
+                    best=float(known.objectives[best]),
+                    predicted=proposal.predicted,
+                    step=proposal.step,
+                    slope=proposal.slope,
+                )
+                x = proposal.repair.x
+                repair = replace(proposal.repair, kind=RepairKind.PROPOSED, distance_squared=0.0)
+                return _with(search, notes), Population(x[None], (repair,), proposed=True)
+        return _with(search, _after_round(notes, search.parameters.n)), None
+
+
+def _after_round(notes: Notes, n: int) -> Notes:
+    """Return the notes after a round: the next ones are longer or shorter, sooner or later."""
+    if notes.hits:
+        patience, rest = min(2 * notes.patience, _longest_round(n)), 1
+    else:
+        patience = max(notes.patience // 2, 1)
+        rest = min(2 * notes.rest, _LONGEST_REST) if patience == 1 else 1
+    return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0)
+
+
+def _after_generation(notes: Notes, search: Search, ended: bool) -> Notes:
+    """Return the notes after a generation of ARCH; a collapsed trust region is opened again."""
+    trust = notes.trust
+    if trust.collapsed and not ended:
+        spread = search.distribution.sigma / notes.sigma
+        trust = Trust(radius=float(np.clip(2 * spread, 1e-6, 2.0)))
+    return replace(notes, trust=trust, wait=max(notes.wait - 1, 0), to_inject=0)
+
+
+def _longest_round(n: int) -> int:
+    return 10 + n
+
+
+def _best(known: Known, begin: int) -> int | None:
+    """Position of the best design of this restart."""
+    objectives = known.objectives[begin:]
+    if not np.isfinite(objectives).any():
+        return None
+    return begin + int(np.nanargmin(objectives))
+
+
+def _with(search: Search, notes: Notes) -> Search:
+    return replace(search, memory=notes.as_memory())
+
+
+def _as_it_is(x: Floats) -> Repair:
+    """Return the certificate of a design that is known to be feasible."""
+    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, (), "none", 0)
+
+
+def _replaced(
+    population: Population, position: int, repair: Repair, sampled: Floats | None = None
+) -> Population:
+    """Return the population with one candidate replaced."""
+    points, repairs = population.sampled.copy(), list(population.repairs)
+    points[position] = repair.x if sampled is None else sampled
+    repairs[position] = repair
+    return Population(points, tuple(repairs))
+
+
+def _clipped(search: Search, x: Floats) -> Floats:
+    """Return x, or the point towards it as far from the mean as samples are [Hansen 2011]."""
+    d = search.distribution
+    length = float(np.sqrt(d.distance_squared(x, d.mean)))
+    longest = np.sqrt(d.n) + 2 * d.n / (d.n + 2)
+    return np.asarray(d.mean + min(1.0, longest / length) * (x - d.mean) if length > 0 else x)

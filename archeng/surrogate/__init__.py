@@ -1,0 +1,7 @@
+"""Models of the objective: where the next simulation is likely to pay."""
+
+from archeng.surrogate.data import Frame
+from archeng.surrogate.proposer import Proposal, Proposer, Selection
+from archeng.surrogate.trust import Mode, Trust, after
+
+__all__ = ["Frame", "Mode", "Proposal", "Proposer", "Selection", "Trust", "after"]

@@ -1,0 +1,61 @@
+r"""Choosing prior and transform by the density of the objectives left out.
+
+With leave-one-out errors e_k of the transformed objectives T(y_k), the score
+
+.. math:: \text{mean}_k \left( \ln|e_k| - \ln T'(y_k) \right)
+
+over the better half of the designs is the log of the typical error in units of y near the
+best design, so that models of different transforms can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.surrogate.fit import Fit, fit
+from archeng.surrogate.priors import NOISES, PRIORS, Prior
+from archeng.surrogate.transforms import Transform, transforms_for
+
+_EXACT = 1e-9  # errors below this fraction of the spread are not told apart
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A fitted model with its prior, its transform and its score (lower is better)."""
+
+    fit: Fit
+    prior: Prior
+    transform: Transform
+    score: float
+
+
+def choose(A: Floats, y: Floats) -> Choice | None:
+    """Return the best model for normalised objectives y (p,) at A (p, n); None if none fits."""
+    best: Choice | None = None
+    for prior in PRIORS:
+        for transform in transforms_for(y):
+            best = _better(best, fitted(A, y, prior, transform))
+    if best is not None:
+        for noise in NOISES:
+            noisy = replace(best.prior, noise=noise)
+            best = _better(best, fitted(A, y, noisy, best.transform))
+    return best
+
+
+def fitted(A: Floats, y: Floats, prior: Prior, transform: Transform) -> Choice | None:
+    """Fit one prior and transform, with its score."""
+    found = fit(A, transform.apply(y), prior)
+    if found is None:
+        return None
+    half = np.argsort(y, kind="stable")[: max(len(y) // 2, 3)]
+    errors = np.log(np.abs(found.errors[half]) + _EXACT) - transform.log_slope(y[half])
+    return Choice(found, prior, transform, float(np.mean(errors)))
+
+
+def _better(a: Choice | None, b: Choice | None) -> Choice | None:
+    if a is None or b is None:
+        return a or b
+    return b if b.score < a.score else a

@@ -1,0 +1,109 @@
+"""The designs that a model is fitted to: near the best one, well spread, in scaled coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Floats, Integers
+from archeng.known import Known
+
+_GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
+_MOST = 160  # designs of a model
+_REMEMBERED = 3000  # calls among which they are looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates u = F^{-1} (x - centre), in which lengths are measured.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (n,)
+    factor, inverse : ndarray, shape (n, n)
+    """
+
+    centre: Floats
+    factor: Floats
+    inverse: Floats
+
+    def coordinates(self, x: Floats) -> Floats:
+        """u of a design (n,) or of designs (k, n)."""
+        return (x - self.centre) @ self.inverse.T
+
+    def design(self, u: Floats) -> Floats:
+        """x of coordinates (n,)."""
+        return self.centre + self.factor @ u
+
+    def distance(self, x: Floats) -> float:
+        """Length of u."""
+        return float(np.linalg.norm(self.coordinates(x)))
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Designs around the centre of a frame, scaled for a model.
+
+    Attributes
+    ----------
+    A : ndarray, shape (p, n)
+        Coordinates v = u / scale; the first row is the centre.
+    y : ndarray, shape (p,)
+        Objectives, normalised: 0 at the best, 1 at the median.
+    scale : float
+        Length of u that is one in v.
+    best, spread : float
+        An objective f is (f - best) / spread in y.
+    """
+
+    A: Floats
+    y: Floats
+    scale: float
+    best: float
+    spread: float
+
+
+def select(frame: Frame, known: Known) -> Data | None:
+    """Take the nearest designs to the centre, nearly coincident ones once.
+
+    None if the objectives do not differ.
+    """
+    known = known.last(_REMEMBERED)
+    good = np.isfinite(known.objectives)
+    u, f = frame.coordinates(known.points[good]), known.objectives[good]
+    distances = np.sqrt(np.sum(u**2, axis=1))
+    chosen = _net(u, distances, most_designs(u.shape[1]))
+    f, u = f[chosen], u[chosen]
+    best, spread = float(f.min()), float(np.median(f) - f.min())
+    if spread <= 0:
+        spread = float(f.max() - f.min())
+    scale = float(np.median(distances[chosen]))
+    if not (spread > 0 and scale > 0 and np.isfinite(spread)):
+        return None
+    return Data(u / scale, (f - best) / spread, scale, best, spread)
+
+
+def most_designs(n: int) -> int:
+    """Return how many designs a model is fitted to at most.
+
+    A fifth more than a quadratic has coefficients, as long as that is cheap.
+    """
+    coefficients = (n + 1) * (n + 2) // 2
+    return max(2 * n + 3, min(int(1.2 * coefficients) + 2, _MOST))
+
+
+def _net(u: Floats, distances: Floats, most: int) -> Integers:
+    """Positions of the nearest designs that keep a distance from each other."""
+    chosen: list[int] = []
+    points = np.empty((most, u.shape[1]))
+    for i in np.argsort(distances, kind="stable"):
+        k = len(chosen)
+        gap = _GAP * distances[i]
+        if k and float(np.min(np.sum((points[:k] - u[i]) ** 2, axis=1))) < gap * gap:
+            continue
+        points[k] = u[i]
+        chosen.append(int(i))
+        if len(chosen) == most:
+            break
+    return np.array(chosen, dtype=np.intp)

@@ -1,0 +1,232 @@
+"""`Proposer`: the next design to simulate, by the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.repair import Repair, Repairer
+from archeng.surrogate.choice import Choice, choose, fitted
+from archeng.known import Known
+from archeng.surrogate.data import Data, Frame, select
+from archeng.surrogate.fit import fit, linear
+from archeng.surrogate.interpolant import Interpolant
+from archeng.surrogate.minimise import Minimum, minimise
+from archeng.surrogate.priors import PRIORS, QUADRATIC
+from archeng.surrogate.transforms import IDENTITY, TRANSFORMS
+from archeng.surrogate.trust import Mode, Trust, without
+
+_NEW = 1e-3  # least distance from known designs, as a fraction of the step
+_SHORTEST = 1e-12  # steps below this are no steps
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A feasible design, and what the model says about it.
+
+    Attributes
+    ----------
+    repair : Repair
+        Its certificate.
+    mode : Mode
+    predicted : float
+        Gain over the centre by the model, in its units; 0 without one.
+    step : float
+        Distance from the centre in the initial frame.
+    slope : float
+        Units of the model per unit of the objective at the centre.
+    """
+
+    repair: Repair
+    mode: Mode
+    predicted: float
+    step: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which prior and transform were chosen, and for how many designs.
+
+    ``prior`` is -1 as long as nothing was chosen.
+    """
+
+    prior: int = -1
+    transform: int = 0
+    noise: float = 0.0
+    designs: int = 0
+
+
+class Proposer:
+    """Proposes designs. It remembers nothing: all that matters is in its arguments.
+
+    Parameters
+    ----------
+    repairer : Repairer
+        Holds the feasible set; minima of the model are found by projections onto it.
+    """
+
+    def __init__(self, repairer: Repairer) -> None:
+        self._repairer = repairer
+
+    def propose(
+        self,
+        frame: Frame,
+        known: Known,
+        trust: Trust,
+        selection: Selection,
+        starts: Floats,
+        rng: np.random.Generator,
+    ) -> tuple[Trust, Selection, Proposal | None]:
+        """Return the next proposal, or None if there is nothing to try.
+
+        Parameters
+        ----------
+        frame : Frame
+            Centred at the best design of the search.
+        known : Known
+        trust : Trust
+        selection : Selection
+            The model used before.
+        starts : ndarray, shape (k, n)
+            Feasible designs all over the set, from which distant minima are looked for.
+        rng : numpy.random.Generator
+        """
+        data = select(frame, known)
+        if data is None:
+            return trust, selection, None
+        view = _View(frame, known, data, starts, rng)
+        selection, choice = _chosen(data, selection)
+        while True:
+            proposal = self._try(view, choice, trust)
+            if proposal is not None:
+                return trust, selection, proposal
+            trust = without(trust)
+            if trust.exhausted:
+                return trust, selection, None
+
+    def _try(self, view: _View, choice: Choice | None, trust: Trust) -> Proposal | None:
+        """Make a proposal in the mode of ``trust``; None if it would be no new design."""
+        if trust.mode is Mode.SAMPLE:
+            return self._sample(view, trust.radius)
+        frame, data = view.frame, view.data
+        transform = IDENTITY if choice is None else choice.transform
+        model = _model(view, choice, trust.mode)
+        if model is None:
+            return None
+        anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
+        radius = np.inf if anywhere else trust.radius
+        starts = [frame.centre, *view.starts] if anywhere else self._starts(view, radius)
+        best: Minimum | None = None
+        for start in starts:
+            found = minimise(model, frame, data.scale, self._repairer, start, radius)
+            if found is not None and (best is None or found.value < best.value):
+                best = found
+        here = model.value(np.zeros(len(frame.centre)))
+        if best is None or not best.value < here:
+            return None
+        slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
+        step = _new_step(view, best.repair.x)
+        if step is None:
+            return None
+        return Proposal(best.repair, trust.mode, here - best.value, step, slope)
+
+    def _starts(self, view: _View, radius: float) -> list[Floats]:
+        """Return feasible designs in the trust region: centre, best other one, a random one."""
+        frame, known = view.frame, view.known
+        starts = [frame.centre]
+        distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
+        others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
+        if others.any():
+            objectives = np.where(others, known.objectives, np.inf)
+            starts.append(known.points[int(np.argmin(objectives))])
+        n = len(frame.centre)
+        u = view.rng.standard_normal(n)
+        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        x = frame.design(0.6 * radius * u / np.linalg.norm(u))
+        repair = self._repairer.project(x, metric, _NONE, np.zeros(0), frame.centre)
+        if repair.feasible and frame.distance(repair.x) <= radius:
+            starts.append(repair.x)
+        return starts
+
+    def _sample(self, view: _View, radius: float) -> Proposal | None:
+        """Return a random feasible design in the trust region."""
+        frame, n = view.frame, len(view.frame.centre)
+        deviation = radius / np.sqrt(n)
+        if deviation < _SHORTEST:
+            return None
+        metric = Distribution(frame.centre, deviation, frame.factor, frame.inverse)
+        x = frame.design(deviation * view.rng.standard_normal(n))
+        repair = self._repairer.repair(x, metric, frame.centre)
+        step = _new_step(view, repair.x) if repair.feasible else None
+        if step is None:
+            return None
+        return Proposal(repair, Mode.SAMPLE, 0.0, step, 1.0 / view.data.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """What all attempts at one proposal share."""
+
+    frame: Frame
+    known: Known
+    data: Data
+    starts: Floats
+    rng: np.random.Generator
+
+
+def _chosen(data: Data, selection: Selection) -> tuple[Selection, Choice | None]:
+    """Fit the model that was chosen before, or choose again if there are more designs.
+
+    None if there are too few designs for more than a linear model.
+    """
+    p, n = data.A.shape
+    if p < n + 2:
+        return selection, None
+    if selection.prior >= 0 and p - selection.designs < _patience(p):
+        prior = replace(PRIORS[selection.prior], noise=selection.noise)
+        choice = fitted(data.A, data.y, prior, TRANSFORMS[selection.transform])
+        if choice is not None:
+            return selection, choice
+    choice = choose(data.A, data.y)
+    if choice is None:
+        return Selection(), None
+    names = [prior.name for prior in PRIORS]
+    return (
+        Selection(
+            names.index(choice.prior.name),
+            TRANSFORMS.index(choice.transform),
+            choice.prior.noise,
+            p,
+        ),
+        choice,
+    )
+
+
+def _patience(p: int) -> int:
+    """Return after how many new designs the model is chosen again."""
+    return 1 + p // 40
+
+
+def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None:
+    """Return the model to minimise: the chosen one, or a random one that fits as well."""
+    data = view.data
+    if choice is None:
+        return linear(data.A, data.y)
+    if mode not in (Mode.EXPLORE, Mode.WANDER):
+        return choice.fit.model
+    plain = fit(data.A, choice.transform.apply(data.y), replace(QUADRATIC, noise=choice.prior.noise))
+    return None if plain is None else plain.random(view.rng)
+
+
+def _new_step(view: _View, x: Floats) -> float | None:
+    """Distance of a design from the centre; None if it is known already, or nearly."""
+    step = view.frame.distance(x)
+    if step < _SHORTEST:
+        return None
+    gaps = (view.known.points - x) @ view.frame.inverse.T
+    nearest = float(np.sqrt(np.min(np.sum(gaps**2, axis=1))))
+    return step if nearest > _NEW * step else None

@@ -1,0 +1,108 @@
+"""`Trust`: how far the model is trusted, and what is asked of it next.
+
+Pure: a frozen state and one function that says what follows from the outcome of a proposal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+FIRST_RADIUS = 2.0
+"""In standard deviations of the initial distribution."""
+_COLLAPSED = 1e-7
+_LEAPS = 4
+_SHRINK = 0.35
+_LARGEST = 1e3
+_GOOD, _POOR = 0.5, 0.1  # actual over predicted gain
+_SMALL = 0.05  # a step this short, relative to the radius, ends inside the trust region
+
+
+class Mode(IntEnum):
+    """What the next proposal is."""
+
+    EXPLOIT = 0  # the minimum of the model in the trust region
+    EXPLORE = 1  # the minimum of a random model that fits the data as well
+    SAMPLE = 2  # a random design in the trust region
+    LEAP = 3  # the minimum of the model anywhere
+    WANDER = 4  # the minimum of a random model that fits the data as well, anywhere
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Radius of the trust region in the initial frame, and the next mode.
+
+    Attributes
+    ----------
+    radius : float
+    mode : Mode
+    failures : int
+        Minima of the model in a row that did not improve the objective.
+    leaps : int
+        Designs proposed elsewhere since the trust region collapsed.
+    """
+
+    radius: float = FIRST_RADIUS
+    mode: Mode = Mode.EXPLOIT
+    failures: int = 0
+    leaps: int = 0
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the search around the best design has ended."""
+        return self.radius < _COLLAPSED
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the search elsewhere has ended, too."""
+        return self.collapsed and self.leaps >= _LEAPS
+
+
+def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
+    """Return the state after a proposal was simulated.
+
+    Parameters
+    ----------
+    trust : Trust
+    improved : bool
+        Whether it is the best design now.
+    ratio : float
+        Actual over predicted gain.
+    step : float
+        Its distance from the centre.
+    """
+    if trust.mode in (Mode.LEAP, Mode.WANDER):
+        if improved:
+            return Trust()
+        return replace(trust, mode=Mode.WANDER, leaps=trust.leaps + 1)
+    small = step < _SMALL * trust.radius
+    if trust.mode is not Mode.EXPLOIT:
+        factor = 1.0 if improved else _SHRINK
+        return _settled(replace(trust, radius=factor * trust.radius, mode=Mode.EXPLOIT))
+    if improved:
+        radius = trust.radius
+        if ratio > _GOOD:
+            radius = max(radius, min(2.5 * step, _LARGEST))
+        elif ratio < _POOR and step > radius / 4:
+            radius /= 1.5
+        return Trust(radius, Mode.EXPLORE if small else Mode.EXPLOIT)
+    failures = trust.failures + 1
+    mode = Mode.EXPLORE if small or failures % 2 == 0 else Mode.EXPLOIT
+    radius = trust.radius if small else trust.radius / 2
+    return _settled(replace(trust, radius=radius, mode=mode, failures=failures))
+
+
+def without(trust: Trust) -> Trust:
+    """Return the state after a mode had nothing to propose."""
+    if trust.mode is Mode.EXPLOIT:
+        return replace(trust, mode=Mode.EXPLORE)
+    if trust.mode is Mode.EXPLORE:
+        return replace(trust, mode=Mode.SAMPLE)
+    if trust.mode is Mode.SAMPLE:
+        return _settled(replace(trust, mode=Mode.EXPLOIT, radius=_SHRINK * trust.radius))
+    return replace(trust, mode=Mode.WANDER, leaps=trust.leaps + 1)
+
+
+def _settled(trust: Trust) -> Trust:
+    """Look elsewhere once the trust region has collapsed."""
+    return replace(trust, mode=Mode.LEAP) if trust.collapsed else trust

@@ -1,0 +1,160 @@
+"""Command line of the comparison: ``python -m case_studies.peers --help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from case_studies.paper import harness
+from case_studies.paper.harness import Experiment
+from case_studies.paper.results import ResultsError, Row, Task
+from case_studies.peers import noise, plain, suites
+from case_studies.peers.adapters import METHODS, chosen
+
+EXPERIMENTS: dict[str, Experiment] = {"peers": plain, "noise": noise}
+
+
+class Narrowed:
+    """An experiment with some of its methods only, or with other limits.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    methods : sequence of str
+        The methods that run.
+    budget, seconds : int, optional
+        Most calls, most processor time of a run.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        methods: Sequence[str],
+        budget: int | None = None,
+        seconds: int | None = None,
+    ) -> None:
+        self._experiment, self._methods = experiment, methods
+        self._budget, self._seconds = budget, seconds
+        self.__name__, self.__doc__ = experiment.__name__, experiment.__doc__
+        self.NAME, self.HELP = experiment.NAME, experiment.HELP
+        self.RUNS, self.QUICK_RUNS = experiment.RUNS, experiment.QUICK_RUNS
+
+    def tasks(self, runs: int, quick: bool) -> list[Task]:
+        """Return the tasks that are left."""
+        return [
+            self._limited(task)
+            for task in self._experiment.tasks(runs, quick)
+            if task["method"] in self._methods
+        ]
+
+    def run_task(self, task: Task) -> list[Row]:
+        """Run a task."""
+        return self._experiment.run_task(task)
+
+    def summary(self, rows: list[Row]) -> str:
+        """Return the summary."""
+        return self._experiment.summary(rows)
+
+    def figures(self, rows: list[Row], out: Path) -> list[Path]:
+        """Save the figures."""
+        return self._experiment.figures(rows, out)
+
+    def _limited(self, task: Task) -> Task:
+        changed = dict(task)
+        if self._budget is not None:
+            suite, problem = str(task["suite"]), str(task["problem"])
+            changed["budget"] = suites.budget(suite, problem, self._budget)
+        if self._seconds is not None:
+            changed["seconds"] = self._seconds
+        return changed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison; return the exit code (2: bad arguments, 130: Ctrl-C)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        methods = chosen(options.methods)
+    except ValueError as error:
+        parser.error(str(error))
+    out = options.out or Path("out/peers-quick" if options.quick else "out/peers")
+    missing = [name for name in methods if not METHODS[name].installed]
+    if missing and not options.summary_only:
+        packages = " ".join(dict.fromkeys(METHODS[name].package for name in missing))
+        print(
+            f"not installed, skipped: {', '.join(missing)} (pip install {packages})",
+            file=sys.stderr,
+        )
+    request = harness.Request(
+        out=out,
+        runs=options.runs,
+        jobs=options.jobs,
+        quick=options.quick,
+        only=options.match,
+        command=" ".join(["python -m case_studies.peers", *arguments]),
+    )
+    failures = 0
+    for name in [options.only] if options.only else EXPERIMENTS:
+        experiment = Narrowed(EXPERIMENTS[name], methods, options.budget, options.seconds)
+        try:
+            if options.summary_only:
+                harness.report(experiment, out)
+            else:
+                failures += harness.run(experiment, request)
+        except ResultsError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            failures += 1
+        except KeyboardInterrupt:
+            print(f"{name}: stopped; the same command goes on from here.", file=sys.stderr)
+            return 130
+    if failures:
+        print(f"{failures} failures; the same command tries them again.", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    experiments = "\n".join(f"  {name:<20}{e.HELP}" for name, e in EXPERIMENTS.items())
+    methods = "\n".join(f"  {name:<20}{m.package} {m.version}" for name, m in METHODS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m case_studies.peers",
+        description="Compare archeng with what users would pick instead.",
+        epilog=f"experiments:\n{experiments}\n\nmethods:\n{methods}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="results (out/peers; with --quick out/peers-quick)"
+    )
+    parser.add_argument("--runs", type=_positive, metavar="N", help="seeds (25; noise 10)")
+    parser.add_argument("--jobs", type=_positive, default=2, metavar="J", help="processes (2)")
+    parser.add_argument("--quick", action="store_true", help="a small slice, in minutes")
+    parser.add_argument("--only", choices=list(EXPERIMENTS), help="one of the experiments below")
+    parser.add_argument("--methods", metavar="A,B", help="some of the methods below")
+    parser.add_argument(
+        "--match",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only tasks whose 'name=value name=value ...' contains TEXT; may be repeated",
+    )
+    parser.add_argument("--budget", type=_positive, metavar="N", help="most calls of a run (5000)")
+    parser.add_argument(
+        "--seconds", type=_positive, metavar="S", help="most processor time of a run (60)"
+    )
+    parser.add_argument(
+        "--summary-only", action="store_true", help="summary and figures from the CSV, no runs"
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""The methods by name. A new one is a function ``solve(case)`` and a line in `METHODS`.
+
+An adapter sets a method up as its documentation recommends, and runs it until the recorder
+raises `Finished`; local methods begin again from ``case.starts()``. It may return earlier, and it
+lets errors through. Its module is imported when it runs, so that it can import its package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+
+import archeng
+from case_studies.peers.case import Case
+
+NOT_INSTALLED = "not installed"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One entry of the comparison.
+
+    Attributes
+    ----------
+    name : str
+        In ``--methods`` and in the tables.
+    package : str
+        The distribution on PyPI that has to be installed.
+    adapter : str
+        ``module:function`` below this package.
+    strict : bool
+        Whether it has to meet all constraints exactly and equalities to archeng's own
+        tolerance. The others are allowed the tolerance of the suite.
+    """
+
+    name: str
+    package: str
+    adapter: str
+    strict: bool = False
+
+    @property
+    def solve(self) -> Callable[[Case], None]:
+        """Return the adapter; this imports its package."""
+        module, function = self.adapter.split(":")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the package, while it is imported
+            imported = importlib.import_module(f"{__name__}.{module}")
+        found: Callable[[Case], None] = getattr(imported, function)
+        return found
+
+    @property
+    def version(self) -> str:
+        """Return the version of its package, or that it is not installed."""
+        if self.package == "archeng":
+            return archeng.__version__
+        try:
+            return version_of(self.package)
+        except PackageNotFoundError:
+            return NOT_INSTALLED
+
+    @property
+    def installed(self) -> bool:
+        """Whether it can run here."""
+        return self.version != NOT_INSTALLED
+
+
+METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        Method("archeng", "archeng", "arch:default", strict=True),
+        Method("archeng-paper", "archeng", "arch:paper", strict=True),
+        Method("pycma", "cma", "pycma:solve"),
+        Method("cobyqa", "cobyqa", "quadratic_models:solve"),
+        Method("nomad", "PyNomadBBO", "nomad:progressive_barrier"),
+        Method("nomad-eb", "PyNomadBBO", "nomad:extreme_barrier"),
+        Method("scipy-de", "scipy", "scipy_global:differential_evolution"),
+        Method("scipy-cobyla", "scipy", "scipy_local:cobyla"),
+        Method("scipy-trust-constr", "scipy", "scipy_local:trust_constr"),
+        Method("pymoo-isres", "pymoo", "stochastic_ranking:solve"),
+        Method("nevergrad", "nevergrad", "never_grad:solve"),
+        Method("optuna-tpe", "optuna", "tpe:solve"),
+    )
+}
+
+
+def chosen(names: str | None) -> list[str]:
+    """Return the methods of a comma-separated list, all of them for None.
+
+    Raises
+    ------
+    ValueError
+        There is no method of that name; the message lists those there are.
+    """
+    if names is None:
+        return list(METHODS)
+    found = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    unknown = [name for name in found if name not in METHODS]
+    if unknown or not found:
+        what = f"no method is named {', '.join(unknown)}" if unknown else "no method is named"
+        raise ValueError(f"{what}; there are {', '.join(METHODS)}.")
+    return found

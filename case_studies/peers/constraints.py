@@ -1,0 +1,143 @@
+"""The explicit constraints of a model as other optimisers want them, and two ways to judge them.
+
+Everything is in the free variables x (n,) of the compiled model. The rows are those of the model
+without the bounds, linear ones first; an equality is a two-sided row, its tolerance apart on
+either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from archeng.model import DEFAULT_TOLERANCE, FeasibleSet, Model, compile_model
+from case_studies.peers.recorder import Floats
+
+SLACK = 1e-8
+"""How far outside a limit a design of a peer may be and still count as feasible."""
+
+UNDEFINED = 1e10
+"""Violation of a row that has no value at a design."""
+
+
+class Constraints:
+    """Rows with limits, derivatives and one-sided forms.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+        The compiled model.
+    watch : callable, optional
+        Called at every evaluation; it may raise to stop the method that evaluates.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (n,)
+        The box.
+    row_lower, row_upper : ndarray, shape (m,)
+        Limits of the rows, equalities with their tolerance.
+    exact_lower, exact_upper : ndarray, shape (m,)
+        The same with equal limits for equalities, for methods that know what those are.
+    n_linear : int
+        The first so many rows are linear.
+    equalities : bool
+        Whether there are any.
+    """
+
+    def __init__(self, feasible_set: FeasibleSet, watch: Callable[[], None] = lambda: None) -> None:
+        fs = self._fs = feasible_set
+        self._watch, self._first = watch, len(fs.bounded)
+        self.lower, self.upper = fs.box()
+        self.row_lower, self.row_upper = fs.lower[self._first :], fs.upper[self._first :]
+        self.n_linear = fs.n_linear
+        self.equalities = bool(fs.equality.any())
+        equal = fs.equality[self._first :]
+        with np.errstate(invalid="ignore"):
+            middle = (self.row_lower + self.row_upper) / 2
+        self.exact_lower = np.where(equal, middle, self.row_lower)
+        self.exact_upper = np.where(equal, middle, self.row_upper)
+        self._above = np.isfinite(self.row_upper)
+        self._below = np.isfinite(self.row_lower)
+
+    @property
+    def m(self) -> int:
+        """Return the number of rows."""
+        return len(self.row_lower)
+
+    def values(self, x: Floats) -> Floats:
+        """Values (m,) of the rows; a row that is undefined counts as far outside."""
+        self._watch()
+        values = self._fs.values(np.asarray(x, dtype=float))[self._first :]
+        outside = np.where(self._above, self.row_upper + UNDEFINED, self.row_lower - UNDEFINED)
+        return np.where(np.isfinite(values), values, outside)
+
+    def jacobian(self, x: Floats) -> Floats:
+        """Gradients (m, n) of the rows, from CasADi; 0 where undefined."""
+        self._watch()
+        _, jacobian = self._fs.values_and_jacobian(np.asarray(x, dtype=float))
+        return np.nan_to_num(jacobian[self._first :], posinf=0.0, neginf=0.0)
+
+    def hessian(self, x: Floats, weights: Floats) -> Floats:
+        """Hessian (n, n) of the weighted sum of the rows; weights (m,). 0 where undefined."""
+        self._watch()
+        padded = np.concatenate((np.zeros(self._first), weights))
+        hessian = self._fs.hessian(np.asarray(x, dtype=float), padded)
+        return np.nan_to_num(hessian, posinf=0.0, neginf=0.0)
+
+    def linear_part(self) -> tuple[Floats, Floats]:
+        """Matrix (k, n) and constants (k,) of the linear rows."""
+        rows = slice(self._first, self._first + self.n_linear)
+        middle = (self.lower + self.upper) / 2
+        matrix = self._fs.constant_jacobian[rows]
+        return matrix, self._fs.values(middle)[rows] - matrix @ middle
+
+    def excess(self, x: Floats) -> Floats:
+        """One-sided rows: at most 0 where satisfied. Two-sided rows give two of them."""
+        values = self.values(x)
+        return np.concatenate(
+            (
+                (values - self.row_upper)[self._above],
+                (self.row_lower - values)[self._below],
+            )
+        )
+
+    @property
+    def n_excess(self) -> int:
+        """Return the number of one-sided rows."""
+        return int(self._above.sum() + self._below.sum())
+
+
+def within_slack(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
+    """Return the judge of the peers: no row and no bound violated by more than `SLACK`."""
+    return lambda x: bool(feasible_set.violations(x).max(initial=0.0) <= SLACK)
+
+
+def exactly(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
+    """Return the judge of archeng: every row and bound holds in floating point."""
+    return feasible_set.is_feasible
+
+
+def strict_model(model: Model, tolerance: float = DEFAULT_TOLERANCE) -> Model:
+    """Return a copy of a model of SX symbols with this tolerance for all equalities."""
+    copy, symbols, done = Model(model.name), model.symbols, 0
+    for variable in model.variables:
+        rows, columns = {0: (1, 1), 1: (*variable.shape, 1)}.get(
+            len(variable.shape), variable.shape
+        )
+        piece = symbols[done : done + variable.size]
+        copy.add_symbol(ca.reshape(piece, rows, columns), variable)
+        done += variable.size
+    copy.add_constraints([replace(c, tolerance=tolerance) for c in model.constraints])
+    return copy
+
+
+def compiled(model: Model) -> FeasibleSet:
+    """Compile a model; every variable needs two bounds, as most peers demand."""
+    fs = compile_model(model)
+    low, high = fs.box()
+    if not np.isfinite(np.concatenate((low, high))).all():
+        raise ValueError(f"Model {model.name!r}: every variable needs two finite bounds.")
+    return fs

@@ -1,0 +1,79 @@
+"""The problems: CEC 2006 and, if it is there, the engineering suite; budgets and targets."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.model import Model
+from case_studies.peers.recorder import Floats
+
+SUITES = {"cec2006": "case_studies.cec2006", "engineering": "case_studies.engineering"}
+LEFT_OUT = {("cec2006", "g20")}
+"""g20 has no feasible point, see case_studies/cec2006/README.md."""
+
+BUDGET = 5_000
+SMALL_BUDGETS = {("cec2006", "g02"): 1_000}
+"""Repairs of the product of 20 variables are slow, and no method comes near the target."""
+
+
+class Problem(Protocol):
+    """What the suites give. ``f_strict`` (best value with exact equalities) is optional."""
+
+    name: str
+    model: Model
+    objective: Callable[[ArrayLike], float]
+    lower: Floats
+    upper: Floats
+    f_opt: float
+
+
+def suites() -> list[str]:
+    """Return the suites that are there."""
+    return [name for name, module in SUITES.items() if importlib.util.find_spec(module)]
+
+
+def names(suite: str) -> list[str]:
+    """Return the problems of a suite that are compared."""
+    found: list[str] = importlib.import_module(SUITES[suite]).names()
+    return [name for name in found if (suite, name) not in LEFT_OUT]
+
+
+def problem(suite: str, name: str) -> Problem:
+    """Build a problem with a fresh model."""
+    made: Problem = importlib.import_module(SUITES[suite]).problem(name)
+    return made
+
+
+def budget(suite: str, name: str, most: int = BUDGET) -> int:
+    """Return the most calls of a run."""
+    return min(most, SMALL_BUDGETS.get((suite, name), most))
+
+
+def best_known(p: Problem, strict: bool) -> float:
+    """Return f*, to which targets are relative.
+
+    ``strict`` is for methods that meet equalities exactly: the best value with exact equalities
+    if it is known. The others get the larger of that and the published value, whichever is
+    easier to reach.
+    """
+    exact: Any = getattr(p, "f_strict", None)
+    if exact is None:
+        return p.f_opt
+    return float(exact) if strict else max(p.f_opt, float(exact))
+
+
+def target(f_best: float, accuracy: float) -> float:
+    """Return the value to reach: relative accuracy, absolute if the best known value is 0."""
+    return f_best + accuracy * (abs(f_best) if f_best != 0 else 1.0)
+
+
+def start_generator(suite: str, name: str, seed: int) -> np.random.Generator:
+    """Return the generator of the starts of a run: the same for all methods and variants."""
+    text = [ord(c) for c in f"{suite}/{name}"]
+    return np.random.default_rng([seed, *text])
