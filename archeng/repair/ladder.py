@@ -158,6 +158,26 @@ class Repairer:
         assert best is not None
         return _failed(problem, best, iterations, anchor)
 
+    def towards(self, x: Floats, distribution: Distribution, start: Floats) -> Repair:
+        """Return a feasible point near x by a short search from a feasible point.
+
+        It is as certain to be feasible as a repaired point, but not to be the nearest one, and
+        the search may fail where :meth:`project` goes on with IPOPT.
+        """
+        fs = self.feasible_set
+        values = fs.values(x)
+        if fs.holds(values):
+            return _unchanged(fs, x, values)
+        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        solver, name = next(self._rungs())
+        options = {"effort": QUICK} if name == "sqp" else {}
+        for z in (distribution.whiten(start - x), problem.first_start()):
+            answer = solver(problem, *problem.nearest, z, **options)
+            point = _certify(problem, answer, problem.nearest, name)
+            if point.feasible:
+                return _record(RepairKind.NEAREST, problem, point, answer.iterations)
+        return _failed(problem, point, answer.iterations, start)
+
     def _rescaled(
         self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
     ) -> tuple[Problem, Limits, Answer]:

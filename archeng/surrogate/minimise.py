@@ -31,11 +31,14 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.data import Frame
 from archeng.surrogate.interpolant import Interpolant
 
-_STEPS = 20
+_STEPS = 15
+_FEW = 2  # steps after which the search from a worse start ends
 _TRIALS = 6
 _FLATTEST = 1e-4  # least eigenvalue relative to the largest
 _LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
-_ENOUGH = 1e-5  # gain of a step relative to all gain so far at which the search ends
+_ENOUGH = 1e-6  # gain of a step relative to all gain so far at which the search ends
+_EDGE = 0.7  # fraction of the radius at which the trust region limits the step
+_ENOUGH_AT_EDGE = 0.05  # the same there: the minimum is elsewhere anyway
 _NONE = np.zeros(0, dtype=np.intp)
 
 
@@ -54,6 +57,7 @@ def minimise(
     repairer: Repairer,
     start: Floats,
     radius: float,
+    below: float = np.inf,
 ) -> Minimum | None:
     """Minimise a model from a feasible design.
 
@@ -67,6 +71,8 @@ def minimise(
     start : ndarray, shape (n,)
     radius : float
         Largest distance from the centre of the frame; may be infinite.
+    below : float
+        Give up after a few steps unless the model's value is below this.
 
     Returns
     -------
@@ -76,8 +82,10 @@ def minimise(
     x, best = start, None
     v = frame.coordinates(x) / scale
     value = model.value(v)
-    first, damping = value, 0.0
-    for _ in range(_STEPS):
+    begin, first, damping = v, value, 0.0
+    for k in range(_STEPS):
+        if k == _FEW and value > below:
+            break
         g, H = model.derivatives(v)
         if not (np.all(np.isfinite(H)) and np.all(np.isfinite(g))):
             break
@@ -88,9 +96,10 @@ def minimise(
             break
         bends = np.maximum(np.abs(bends), _FLATTEST * top)
         found = None
-        for _ in range(_TRIALS):
+        for trial in range(_TRIALS):
+            last = best is None and trial == _TRIALS - 1
             a = bends + damping * top
-            repair = _projected(repairer, frame, scale, x, U, a, along)
+            repair = _projected(repairer, frame, scale, x, U, a, along, last)
             if repair.feasible:
                 y = frame.coordinates(repair.x) / scale
                 far = float(np.linalg.norm(y)) * scale
@@ -98,8 +107,10 @@ def minimise(
                 if far <= radius and lower < value - 1e-14 * abs(value):
                     found = repair, y, lower
                     break
+                if float(np.linalg.norm(y - v)) <= _ENOUGH * float(np.linalg.norm(v - begin)):
+                    break
                 if far > 2 * radius:
-                    damping = max(damping, _damping(bends, along, top, radius / scale))
+                    damping = max(damping, _damping(bends, along, top, 2 * radius / scale) / 5)
             damping = max(5 * damping, 3e-3)
         if found is None:
             break
@@ -107,7 +118,8 @@ def minimise(
         gain, v, value, x = value - lower, y, lower, repair.x
         best = Minimum(repair, value)
         damping = damping / 8 if damping > 1e-4 else 0.0
-        if gain <= _ENOUGH * (first - value):
+        edge = damping > 0 and float(np.linalg.norm(v)) * scale > _EDGE * radius
+        if gain <= (_ENOUGH_AT_EDGE if edge else _ENOUGH) * (first - value):
             break
     return best
 
@@ -120,6 +132,7 @@ def _projected(
     U: Floats,
     a: Floats,
     along: Floats,
+    thorough: bool,
 ) -> Repair:
     """Project the Newton point of x in the metric U diag(a) U^T of the model's coordinates."""
     roots = np.sqrt(a)
@@ -127,7 +140,9 @@ def _projected(
     inverse = (roots[:, None] * (U.T @ frame.inverse)) / scale
     newton = x - factor @ (along / roots)
     metric = Distribution(x, 1.0, factor, inverse)
-    return repairer.project(newton, metric, _NONE, np.zeros(0), x)
+    if thorough:
+        return repairer.project(newton, metric, _NONE, np.zeros(0), x)
+    return repairer.towards(newton, metric, x)
 
 
 def _damping(bends: Floats, along: Floats, top: float, length: float) -> float:

@@ -122,7 +122,8 @@ class Proposer:
         starts = [frame.centre, *view.starts] if anywhere else self._starts(view, radius)
         best: Minimum | None = None
         for start in starts:
-            found = minimise(model, frame, data.scale, self._repairer, start, radius)
+            below = np.inf if best is None else best.value
+            found = minimise(model, frame, data.scale, self._repairer, start, radius, below)
             if found is not None and (best is None or found.value < best.value):
                 best = found
         here = model.value(np.zeros(len(frame.centre)))

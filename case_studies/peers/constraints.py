@@ -2,7 +2,8 @@
 
 Everything is in the free variables x (n,) of the compiled model. The rows are those of the model
 without the bounds, linear ones first; an equality is a two-sided row, its tolerance apart on
-either side.
+either side. Each row is divided by how much it typically changes across the box, because most
+methods compare or add violations and their documentation asks for rows of like size.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from archeng.model import DEFAULT_TOLERANCE, FeasibleSet, Model, compile_model
 from case_studies.peers.recorder import Floats
 
 SLACK = 1e-8
-"""How far outside a limit a design of a peer may be and still count as feasible."""
+"""How far outside a limit a design of a peer may be and still count as feasible.
+
+In units of the row, times its limit where that is larger than 1.
+"""
 
 UNDEFINED = 1e10
 """Violation of a row that has no value at a design."""
+
+SAMPLES = 100
+"""Points at which the typical size of a row is measured."""
 
 
 class Constraints:
@@ -37,6 +44,8 @@ class Constraints:
     ----------
     lower, upper : ndarray, shape (n,)
         The box.
+    scale : ndarray, shape (m,)
+        What the rows of the model are divided by.
     row_lower, row_upper : ndarray, shape (m,)
         Limits of the rows, equalities with their tolerance.
     exact_lower, exact_upper : ndarray, shape (m,)
@@ -51,7 +60,9 @@ class Constraints:
         fs = self._fs = feasible_set
         self._watch, self._first = watch, len(fs.bounded)
         self.lower, self.upper = fs.box()
-        self.row_lower, self.row_upper = fs.lower[self._first :], fs.upper[self._first :]
+        self.scale = typical_changes(fs)
+        self.row_lower = fs.lower[self._first :] / self.scale
+        self.row_upper = fs.upper[self._first :] / self.scale
         self.n_linear = fs.n_linear
         self.equalities = bool(fs.equality.any())
         equal = fs.equality[self._first :]
@@ -70,7 +81,7 @@ class Constraints:
     def values(self, x: Floats) -> Floats:
         """Values (m,) of the rows; a row that is undefined counts as far outside."""
         self._watch()
-        values = self._fs.values(np.asarray(x, dtype=float))[self._first :]
+        values = self._fs.values(np.asarray(x, dtype=float))[self._first :] / self.scale
         outside = np.where(self._above, self.row_upper + UNDEFINED, self.row_lower - UNDEFINED)
         return np.where(np.isfinite(values), values, outside)
 
@@ -78,12 +89,13 @@ class Constraints:
         """Gradients (m, n) of the rows, from CasADi; 0 where undefined."""
         self._watch()
         _, jacobian = self._fs.values_and_jacobian(np.asarray(x, dtype=float))
-        return np.nan_to_num(jacobian[self._first :], posinf=0.0, neginf=0.0)
+        scaled = jacobian[self._first :] / self.scale[:, None]
+        return np.nan_to_num(scaled, posinf=0.0, neginf=0.0)
 
     def hessian(self, x: Floats, weights: Floats) -> Floats:
         """Hessian (n, n) of the weighted sum of the rows; weights (m,). 0 where undefined."""
         self._watch()
-        padded = np.concatenate((np.zeros(self._first), weights))
+        padded = np.concatenate((np.zeros(self._first), weights / self.scale))
         hessian = self._fs.hessian(np.asarray(x, dtype=float), padded)
         return np.nan_to_num(hessian, posinf=0.0, neginf=0.0)
 
@@ -91,8 +103,9 @@ class Constraints:
         """Matrix (k, n) and constants (k,) of the linear rows."""
         rows = slice(self._first, self._first + self.n_linear)
         middle = (self.lower + self.upper) / 2
-        matrix = self._fs.constant_jacobian[rows]
-        return matrix, self._fs.values(middle)[rows] - matrix @ middle
+        scale = self.scale[: self.n_linear]
+        matrix = self._fs.constant_jacobian[rows] / scale[:, None]
+        return matrix, self._fs.values(middle)[rows] / scale - matrix @ middle
 
     def excess(self, x: Floats) -> Floats:
         """One-sided rows: at most 0 where satisfied. Two-sided rows give two of them."""
@@ -110,9 +123,32 @@ class Constraints:
         return int(self._above.sum() + self._below.sum())
 
 
+def typical_changes(feasible_set: FeasibleSet) -> Floats:
+    """Median change (m,) of each row across the box: the gradient times the width of the box.
+
+    The points are random, but always the same. 1 for a row without a finite, positive one.
+    """
+    low, high = feasible_set.box()
+    first, rng = len(feasible_set.bounded), np.random.default_rng(0)
+    changes = []
+    with np.errstate(all="ignore"):
+        for _ in range(SAMPLES):
+            _, jacobian = feasible_set.values_and_jacobian(rng.uniform(low, high))
+            changes.append(np.linalg.norm(jacobian[first:] * (high - low), axis=1))
+        table = np.array(changes)
+        table[~np.isfinite(table)] = np.nan
+        known = np.isfinite(table).any(axis=0)
+        medians = np.ones(table.shape[1])
+        medians[known] = np.nanmedian(table[:, known], axis=0)
+    return np.where(medians > 0, medians, 1.0)
+
+
 def within_slack(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
     """Return the judge of the peers: no row and no bound violated by more than `SLACK`."""
-    return lambda x: bool(feasible_set.violations(x).max(initial=0.0) <= SLACK)
+    limits = np.abs(np.array([feasible_set.lower, feasible_set.upper]))
+    largest = np.where(np.isfinite(limits), limits, 0.0).max(axis=0)
+    most = SLACK * np.maximum(1.0, np.where(feasible_set.equality, 1.0, largest))
+    return lambda x: bool((feasible_set.violations(x) <= most).all())
 
 
 def exactly(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
