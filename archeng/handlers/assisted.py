@@ -26,9 +26,11 @@ from archeng.repair import Repair, Repairer, RepairKind
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
 from archeng.strategy import default_population_size
-from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after
+from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after, elsewhere
 
 _STARTS = 12  # designs from which minima of the model are looked for far away
+_LOOK = 5  # proposals after which the progress is looked at
+_SLOW = 0.01  # of all progress
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
 
@@ -56,6 +58,9 @@ class Notes:
         See :class:`archeng.surrogate.Proposal`; of the first of them.
     to_inject : int
         Whether the best design is a proposal that CMA-ES does not know yet.
+    first, mark, since : float, float, int
+        Best objective before the first proposal, and at the last look at the progress; proposals
+        since then.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
     """
@@ -63,8 +68,8 @@ class Notes:
     sigma: float
     patience: int
     begin: int = -1
-    trust: Trust = Trust()
-    selection: Selection = Selection()
+    trust: Trust = field(default_factory=Trust)
+    selection: Selection = field(default_factory=Selection)
     misses: int = 0
     hits: int = 0
     rest: int = 1
@@ -74,6 +79,9 @@ class Notes:
     step: float = 0.0
     slope: float = 0.0
     to_inject: int = 0
+    first: float = np.nan
+    mark: float = np.nan
+    since: int = 0
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def as_memory(self) -> dict[str, Any]:
@@ -94,9 +102,7 @@ class Notes:
             if head in parts:
                 parts[head][tail] = flat.pop(name)
         parts["trust"]["mode"] = Mode(parts["trust"]["mode"])
-        return cls(
-            **flat, trust=Trust(**parts["trust"]), selection=Selection(**parts["selection"])
-        )
+        return cls(**flat, trust=Trust(**parts["trust"]), selection=Selection(**parts["selection"]))
 
 
 class Assisted:
@@ -162,6 +168,7 @@ class Assisted:
             misses=0 if improved else notes.misses + 1,
             to_inject=1 if improved else notes.to_inject,
         )
+        notes = _looked(notes, min(found, notes.best))
         ended = notes.trust.exhausted and self._may_end(search, notes)
         return replace(_with(search, notes), converged=ended)
 
@@ -180,7 +187,8 @@ class Assisted:
             if len(notes.starts) == 0:
                 notes = replace(notes, starts=feasible_points(self._repairer, _STARTS, rng))
             inverse = search.state.reference / notes.sigma
-            frame = Frame(known.points[best], np.linalg.inv(inverse), inverse)
+            factor = np.asarray(np.linalg.inv(inverse), dtype=float)
+            frame = Frame(known.points[best], factor, inverse)
             trust, selection, proposal = self._proposer.propose(
                 frame, known, notes.trust, notes.selection, notes.starts, rng
             )
@@ -197,6 +205,18 @@ class Assisted:
                 repair = replace(proposal.repair, kind=RepairKind.PROPOSED, distance_squared=0.0)
                 return _with(search, notes), Population(x[None], (repair,), proposed=True)
         return _with(search, _after_round(notes, search.parameters.n)), None
+
+
+def _looked(notes: Notes, best: float) -> Notes:
+    """Look at the progress from time to time; if it is slow, the next proposal is elsewhere."""
+    if np.isnan(notes.first):
+        notes = replace(notes, first=notes.best, mark=notes.best)
+    notes = replace(notes, since=notes.since + 1)
+    if notes.since < _LOOK:
+        return notes
+    slow = notes.mark - best < _SLOW * (notes.first - best)
+    trust = elsewhere(notes.trust) if slow else notes.trust
+    return replace(notes, mark=best, since=0, trust=trust)
 
 
 def _after_round(notes: Notes, n: int) -> Notes:

@@ -44,8 +44,8 @@ from archeng.handlers.base import (
     updated,
     with_memory,
 )
-from archeng.known import Known
 from archeng.handlers.sides import Sides
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
 from archeng.strategy import sample

@@ -24,8 +24,8 @@ from archeng.handlers.base import (
     last_if_undefined,
     updated,
 )
-from archeng.known import Known
 from archeng.handlers.sides import Sides
+from archeng.known import Known
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
 from archeng.strategy import sample

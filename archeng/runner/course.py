@@ -81,9 +81,7 @@ class Course:
         self.search, population = self._handler.populate(self.search, self._rng, known)
         return population
 
-    def learn(
-        self, population: Population, objectives: Floats
-    ) -> tuple[float, float, bool] | None:
+    def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool] | None:
         """Rank and update; return what the stopping tests remember of the generation.
 
         None for proposals: the tests are about CMA-ES.

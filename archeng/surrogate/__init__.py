@@ -2,6 +2,6 @@
 
 from archeng.surrogate.data import Frame
 from archeng.surrogate.proposer import Proposal, Proposer, Selection
-from archeng.surrogate.trust import Mode, Trust, after
+from archeng.surrogate.trust import Mode, Trust, after, elsewhere
 
-__all__ = ["Frame", "Mode", "Proposal", "Proposer", "Selection", "Trust", "after"]
+__all__ = ["Frame", "Mode", "Proposal", "Proposer", "Selection", "Trust", "after", "elsewhere"]

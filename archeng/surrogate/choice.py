@@ -38,10 +38,11 @@ def choose(A: Floats, y: Floats) -> Choice | None:
     for prior in PRIORS:
         for transform in transforms_for(y):
             best = _better(best, fitted(A, y, prior, transform))
-    if best is not None:
-        for noise in NOISES:
-            noisy = replace(best.prior, noise=noise)
-            best = _better(best, fitted(A, y, noisy, best.transform))
+    if best is None:
+        return None
+    prior, transform = best.prior, best.transform
+    for noise in NOISES:
+        best = _better(best, fitted(A, y, replace(prior, noise=noise), transform))
     return best
 
 

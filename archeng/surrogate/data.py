@@ -29,11 +29,11 @@ class Frame:
     inverse: Floats
 
     def coordinates(self, x: Floats) -> Floats:
-        """u of a design (n,) or of designs (k, n)."""
+        """U of a design (n,) or of designs (k, n)."""
         return (x - self.centre) @ self.inverse.T
 
     def design(self, u: Floats) -> Floats:
-        """x of coordinates (n,)."""
+        """X of coordinates (n,)."""
         return self.centre + self.factor @ u
 
     def distance(self, x: Floats) -> float:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.known import Known
 from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
-from archeng.known import Known
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit, linear
 from archeng.surrogate.interpolant import Interpolant
@@ -49,7 +49,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which prior and transform were chosen, and for how many designs.
+    """Which prior and transform were chosen, and after how many calls.
 
     ``prior`` is -1 as long as nothing was chosen.
     """
@@ -57,7 +57,7 @@ class Selection:
     prior: int = -1
     transform: int = 0
     noise: float = 0.0
-    designs: int = 0
+    calls: int = 0
 
 
 class Proposer:
@@ -99,7 +99,7 @@ class Proposer:
         if data is None:
             return trust, selection, None
         view = _View(frame, known, data, starts, rng)
-        selection, choice = _chosen(data, selection)
+        selection, choice = _chosen(data, selection, len(known))
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -179,7 +179,7 @@ class _View:
     rng: np.random.Generator
 
 
-def _chosen(data: Data, selection: Selection) -> tuple[Selection, Choice | None]:
+def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None]:
     """Fit the model that was chosen before, or choose again if there are more designs.
 
     None if there are too few designs for more than a linear model.
@@ -187,7 +187,7 @@ def _chosen(data: Data, selection: Selection) -> tuple[Selection, Choice | None]
     p, n = data.A.shape
     if p < n + 2:
         return selection, None
-    if selection.prior >= 0 and p - selection.designs < _patience(p):
+    if selection.prior >= 0 and calls - selection.calls < _patience(p):
         prior = replace(PRIORS[selection.prior], noise=selection.noise)
         choice = fitted(data.A, data.y, prior, TRANSFORMS[selection.transform])
         if choice is not None:
@@ -201,14 +201,14 @@ def _chosen(data: Data, selection: Selection) -> tuple[Selection, Choice | None]
             names.index(choice.prior.name),
             TRANSFORMS.index(choice.transform),
             choice.prior.noise,
-            p,
+            calls,
         ),
         choice,
     )
 
 
 def _patience(p: int) -> int:
-    """Return after how many new designs the model is chosen again."""
+    """Return after how many calls the model is chosen again."""
     return 1 + p // 40
 
 
@@ -219,7 +219,8 @@ def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None
         return linear(data.A, data.y)
     if mode not in (Mode.EXPLORE, Mode.WANDER):
         return choice.fit.model
-    plain = fit(data.A, choice.transform.apply(data.y), replace(QUADRATIC, noise=choice.prior.noise))
+    prior = replace(QUADRATIC, noise=choice.prior.noise)
+    plain = fit(data.A, choice.transform.apply(data.y), prior)
     return None if plain is None else plain.random(view.rng)
 
 

@@ -39,7 +39,7 @@ class Trust:
     failures : int
         Minima of the model in a row that did not improve the objective.
     leaps : int
-        Designs proposed elsewhere since the trust region collapsed.
+        Looks elsewhere that found nothing better.
     """
 
     radius: float = FIRST_RADIUS
@@ -72,9 +72,7 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
         Its distance from the centre.
     """
     if trust.mode in (Mode.LEAP, Mode.WANDER):
-        if improved:
-            return Trust()
-        return replace(trust, mode=Mode.WANDER, leaps=trust.leaps + 1)
+        return Trust() if improved else _landed(trust)
     small = step < _SMALL * trust.radius
     if trust.mode is not Mode.EXPLOIT:
         factor = 1.0 if improved else _SHRINK
@@ -85,11 +83,19 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
             radius = max(radius, min(2.5 * step, _LARGEST))
         elif ratio < _POOR and step > radius / 4:
             radius /= 1.5
-        return Trust(radius, Mode.EXPLORE if small else Mode.EXPLOIT)
+        mode = Mode.EXPLORE if small else Mode.EXPLOIT
+        return replace(trust, radius=radius, mode=mode, failures=0)
     failures = trust.failures + 1
     mode = Mode.EXPLORE if small or failures % 2 == 0 else Mode.EXPLOIT
     radius = trust.radius if small else trust.radius / 2
     return _settled(replace(trust, radius=radius, mode=mode, failures=failures))
+
+
+def elsewhere(trust: Trust) -> Trust:
+    """Return the state for a look elsewhere while there is little progress; a few times only."""
+    if trust.leaps >= _LEAPS:
+        return trust
+    return replace(trust, mode=Mode.LEAP if trust.leaps == 0 else Mode.WANDER)
 
 
 def without(trust: Trust) -> Trust:
@@ -100,9 +106,15 @@ def without(trust: Trust) -> Trust:
         return replace(trust, mode=Mode.SAMPLE)
     if trust.mode is Mode.SAMPLE:
         return _settled(replace(trust, mode=Mode.EXPLOIT, radius=_SHRINK * trust.radius))
-    return replace(trust, mode=Mode.WANDER, leaps=trust.leaps + 1)
+    return _landed(trust)
+
+
+def _landed(trust: Trust) -> Trust:
+    """Return the state after a look elsewhere that was not worth it."""
+    mode = Mode.WANDER if trust.collapsed else Mode.EXPLOIT
+    return replace(trust, mode=mode, leaps=trust.leaps + 1)
 
 
 def _settled(trust: Trust) -> Trust:
     """Look elsewhere once the trust region has collapsed."""
-    return replace(trust, mode=Mode.LEAP) if trust.collapsed else trust
+    return elsewhere(trust) if trust.collapsed else trust
