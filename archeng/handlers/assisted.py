@@ -28,7 +28,7 @@ from archeng.settings import Settings
 from archeng.strategy import default_population_size
 from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after, elsewhere
 
-_STARTS = 12  # designs from which minima of the model are looked for far away
+_STARTS = 8  # designs from which minima of the model are looked for far away
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.surrogate.fit import Fit, fit
+from archeng.surrogate.fit import Fit, System, fit, fit_with, make_system
+from archeng.surrogate.kernels import Kernels
 from archeng.surrogate.priors import NOISES, PRIORS, Prior
 from archeng.surrogate.transforms import Transform, transforms_for
 
@@ -32,23 +33,31 @@ class Choice:
     score: float
 
 
-def choose(A: Floats, y: Floats) -> Choice | None:
-    """Return the best model for normalised objectives y (p,) at A (p, n); None if none fits."""
+def choose(kernels: Kernels, y: Floats) -> Choice | None:
+    """Return the best model for normalised objectives y (p,); None if none fits."""
     best: Choice | None = None
     for prior in PRIORS:
+        system = None if prior.rounds else make_system(kernels, prior, y)
         for transform in transforms_for(y):
-            best = _better(best, fitted(A, y, prior, transform))
+            best = _better(best, fitted(kernels, y, prior, transform, system))
     if best is None:
         return None
     prior, transform = best.prior, best.transform
     for noise in NOISES:
-        best = _better(best, fitted(A, y, replace(prior, noise=noise), transform))
+        best = _better(best, fitted(kernels, y, replace(prior, noise=noise), transform))
     return best
 
 
-def fitted(A: Floats, y: Floats, prior: Prior, transform: Transform) -> Choice | None:
-    """Fit one prior and transform, with its score."""
-    found = fit(A, transform.apply(y), prior)
+def fitted(
+    kernels: Kernels,
+    y: Floats,
+    prior: Prior,
+    transform: Transform,
+    system: System | None = None,
+) -> Choice | None:
+    """Fit one prior and transform, with its score; ``system`` is that of the prior, if known."""
+    z = transform.apply(y)
+    found = fit(kernels, z, prior) if system is None else fit_with(system, z)
     if found is None:
         return None
     half = np.argsort(y, kind="stable")[: max(len(y) // 2, 3)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from archeng.distribution import Floats, Integers
 from archeng.known import Known
+from archeng.surrogate.kernels import Kernels
 
 _GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
 _MOST = 160  # designs of a model
@@ -62,6 +64,11 @@ class Data:
     scale: float
     best: float
     spread: float
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Kernel matrices of the designs."""
+        return Kernels(self.A)
 
 
 def select(frame: Frame, known: Known) -> Data | None:

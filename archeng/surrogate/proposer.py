@@ -119,7 +119,7 @@ class Proposer:
             return None
         anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
         radius = np.inf if anywhere else trust.radius
-        starts = [frame.centre, *view.starts] if anywhere else self._starts(view, radius)
+        starts = self._far_starts(view) if anywhere else self._starts(view, radius)
         best: Minimum | None = None
         for start in starts:
             below = np.inf if best is None else best.value
@@ -134,6 +134,18 @@ class Proposer:
         if step is None:
             return None
         return Proposal(best.repair, trust.mode, here - best.value, step, slope)
+
+    def _far_starts(self, view: _View) -> list[Floats]:
+        """Return feasible designs anywhere: the centre, given ones, combinations of them."""
+        frame, starts = view.frame, list(view.starts)
+        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        for start in view.starts:
+            other = view.starts[view.rng.integers(len(view.starts))]
+            x = start + view.rng.uniform(-0.5, 1.5) * (other - start)
+            repair = self._repairer.towards(x, metric, start)
+            if repair.feasible:
+                starts.append(repair.x)
+        return [frame.centre, *starts]
 
     def _starts(self, view: _View, radius: float) -> list[Floats]:
         """Return feasible designs in the trust region: centre, best other one, a random one."""
@@ -189,10 +201,10 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
         return selection, None
     if selection.prior >= 0 and calls - selection.calls < _patience(p):
         prior = replace(PRIORS[selection.prior], noise=selection.noise)
-        choice = fitted(data.A, data.y, prior, TRANSFORMS[selection.transform])
+        choice = fitted(data.kernels, data.y, prior, TRANSFORMS[selection.transform])
         if choice is not None:
             return selection, choice
-    choice = choose(data.A, data.y)
+    choice = choose(data.kernels, data.y)
     if choice is None:
         return Selection(), None
     names = [prior.name for prior in PRIORS]
@@ -220,7 +232,7 @@ def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None
     if mode not in (Mode.EXPLORE, Mode.WANDER):
         return choice.fit.model
     prior = replace(QUADRATIC, noise=choice.prior.noise)
-    plain = fit(data.A, choice.transform.apply(data.y), prior)
+    plain = fit(data.kernels, choice.transform.apply(data.y), prior)
     return None if plain is None else plain.random(view.rng)
 
 

@@ -12,7 +12,8 @@ FIRST_RADIUS = 2.0
 """In standard deviations of the initial distribution."""
 _COLLAPSED = 1e-7
 _LEAPS = 4
-_SHRINK = 0.35
+_SHRINK = 0.35  # of the radius, after a random model that fits as well was no better
+_COLLAPSE = 0.1  # after a random design was no better, where no model has a better one
 _LARGEST = 1e3
 _GOOD, _POOR = 0.5, 0.1  # actual over predicted gain
 _SMALL = 0.05  # a step this short, relative to the radius, ends inside the trust region
@@ -75,7 +76,7 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
         return Trust() if improved else _landed(trust)
     small = step < _SMALL * trust.radius
     if trust.mode is not Mode.EXPLOIT:
-        factor = 1.0 if improved else _SHRINK
+        factor = 1.0 if improved else (_SHRINK if trust.mode is Mode.EXPLORE else _COLLAPSE)
         return _settled(replace(trust, radius=factor * trust.radius, mode=Mode.EXPLOIT))
     if improved:
         radius = trust.radius
@@ -103,7 +104,8 @@ def without(trust: Trust) -> Trust:
     if trust.mode is Mode.EXPLOIT:
         return replace(trust, mode=Mode.EXPLORE)
     if trust.mode is Mode.EXPLORE:
-        return replace(trust, mode=Mode.SAMPLE)
+        away = elsewhere(trust)
+        return away if away is not trust else replace(trust, mode=Mode.SAMPLE)
     if trust.mode is Mode.SAMPLE:
         return _settled(replace(trust, mode=Mode.EXPLOIT, radius=_SHRINK * trust.radius))
     return _landed(trust)

@@ -2,8 +2,9 @@
 
 Everything is in the free variables x (n,) of the compiled model. The rows are those of the model
 without the bounds, linear ones first; an equality is a two-sided row, its tolerance apart on
-either side. Each row is divided by how much it typically changes across the box, because most
-methods compare or add violations and their documentation asks for rows of like size.
+either side. Large rows are scaled down, because most methods compare or add violations: as in
+IPOPT, a row that typically changes by more than 100 across the box is divided such that it
+changes by 100.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ In units of the row, times its limit where that is larger than 1.
 
 UNDEFINED = 1e10
 """Violation of a row that has no value at a design."""
+
+LARGE = 100.0
+"""Change across the box from which a row is scaled down, IPOPT's ``nlp_scaling_max_gradient``."""
 
 SAMPLES = 100
 """Points at which the typical size of a row is measured."""
@@ -60,7 +64,7 @@ class Constraints:
         fs = self._fs = feasible_set
         self._watch, self._first = watch, len(fs.bounded)
         self.lower, self.upper = fs.box()
-        self.scale = typical_changes(fs)
+        self.scale = row_scales(fs)
         self.row_lower = fs.lower[self._first :] / self.scale
         self.row_upper = fs.upper[self._first :] / self.scale
         self.n_linear = fs.n_linear
@@ -121,6 +125,11 @@ class Constraints:
     def n_excess(self) -> int:
         """Return the number of one-sided rows."""
         return int(self._above.sum() + self._below.sum())
+
+
+def row_scales(feasible_set: FeasibleSet) -> Floats:
+    """Return what each row (m,) is divided by: 1 for rows that are not large."""
+    return np.maximum(1.0, typical_changes(feasible_set) / LARGE)
 
 
 def typical_changes(feasible_set: FeasibleSet) -> Floats:

@@ -221,6 +221,23 @@ def test_constraints_as_the_peers_get_them() -> None:
     assert len(ticks) >= 6
 
 
+def test_large_rows_are_scaled_for_the_peers_only() -> None:
+    model = archeng.Model("units")
+    a = model.variable("a", lower=0, upper=2)
+    model.subject_to(1e6 * a <= 1.5e6, name="large")
+    model.subject_to(a**2 >= 0.1, name="small")
+    fs = compiled(model)
+    rows = Constraints(fs)
+    assert rows.scale == pytest.approx([2e4, 1.0])  # 1e6 times the width 2, brought to 100
+    assert rows.values(np.array([0.5])) == pytest.approx([25.0, 0.25])
+    assert rows.row_upper[0] == pytest.approx(75.0)
+    assert rows.jacobian(np.array([0.5])) == pytest.approx(np.array([[50.0], [1.0]]))
+    judge = within_slack(fs)
+    assert judge(np.array([1.5 * (1 + SLACK / 2)]))  # relative to the limit 1.5e6
+    assert not judge(np.array([1.5 * (1 + 2 * SLACK)]))
+    assert not judge(np.array([np.sqrt(0.1 - 2 * SLACK)]))  # absolute, the limit is below 1
+
+
 def test_an_undefined_row_counts_as_violated() -> None:
     model = archeng.Model("root")
     a = model.variable("a", lower=-1, upper=1)

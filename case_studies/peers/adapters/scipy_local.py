@@ -5,8 +5,7 @@ radius for all variables. They begin again from the next start when they have co
 cannot take NaN: a failed call gives the worst value seen so far.
 
 COBYLA: ``rhobeg=0.2`` ("reasonable initial changes"), ``tol=1e-6``, the accuracy of the variables
-that a relative accuracy of 1e-4 of f needs; a tenth of that does not help. The constraints are
-one-sided rows.
+that a relative accuracy of 1e-4 of f needs. The constraints are one-sided rows.
 
 trust-constr: rows with exact Jacobians and Hessians from CasADi; the gradient of f by forward
 differences (n calls each), its Hessian by BFGS, both the defaults; ``initial_tr_radius=0.2``. The

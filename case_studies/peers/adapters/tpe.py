@@ -5,7 +5,7 @@ rows, through ``Trial.set_constraint`` (Optuna 5) or ``constraints_func``. TPE o
 trials by their violations and does not look at their values, so f is not called there: they get
 the value 0 and cost nothing. There are as many trials as calls in the budget. A failed call is
 NaN: Optuna marks the trial as failed and goes on. Optuna's CMA-ES takes no constraints, its
-Gaussian process sampler needs PyTorch and seconds per trial; both are left out.
+Gaussian process sampler needs PyTorch; both are left out.
 """
 
 from __future__ import annotations
