@@ -119,7 +119,12 @@ class Proposer:
             return None
         anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
         radius = np.inf if anywhere else trust.radius
-        starts = self._far_starts(view) if anywhere else self._starts(view, radius)
+        if anywhere:
+            starts = self._far_starts(view)
+        elif trust.mode is Mode.EXPLOIT and trust.failures == 0:
+            starts = [frame.centre]
+        else:
+            starts = self._starts(view, radius)
         best: Minimum | None = None
         for start in starts:
             below = np.inf if best is None else best.value
@@ -221,7 +226,7 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
 
 def _patience(p: int) -> int:
     """Return after how many calls the model is chosen again."""
-    return 1 + p // 40
+    return 1 + p // 20
 
 
 def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None:

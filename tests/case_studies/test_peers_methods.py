@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import archeng
 from case_studies.peers import runs
-from case_studies.peers.adapters import METHODS, NOT_INSTALLED, Method, chosen
+from case_studies.peers.adapters import METHODS, NOT_INSTALLED, Method, chosen, fingerprint
 from case_studies.peers.case import Case
 from case_studies.peers.constraints import within_slack
 from case_studies.peers.recorder import Finished
@@ -190,6 +191,21 @@ def test_unit_cube_stays_in_the_box() -> None:
         assert case.from_unit(case.to_unit(x)) == pytest.approx(x, abs=1e-14)
     assert np.array_equal(case.from_unit(np.ones(2)), case.upper)
     assert case.from_unit(np.array([1.5, 0.5]))[0] == 6.0
+
+
+def test_version_of_archeng_changes_with_its_source(tmp_path: Path) -> None:
+    assert METHODS["archeng"].version.startswith(f"{archeng.__version__}+")
+    seen = set()
+    for content in ("a = 1", "a = 2"):
+        folder = tmp_path / content[-1] / "package"
+        (folder / "inner").mkdir(parents=True)
+        (folder / "inner" / "module.py").write_text(content)
+        assert fingerprint(folder) == fingerprint(folder)
+        seen.add(fingerprint(folder))
+    (folder / "other.py").write_text("")
+    fingerprint.cache_clear()
+    seen.add(fingerprint(folder))
+    assert len(seen) == 3
 
 
 def test_method_names() -> None:

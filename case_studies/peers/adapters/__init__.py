@@ -7,12 +7,15 @@ lets errors through. Its module is imported when it runs, so that it can import 
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
+from pathlib import Path
 
 import archeng
 from case_studies.peers.case import Case
@@ -54,9 +57,12 @@ class Method:
 
     @property
     def version(self) -> str:
-        """Return the version of its package, or that it is not installed."""
+        """Return the version of its package, or that it is not installed.
+
+        archeng's has a fingerprint of its source, which changes more often than its number.
+        """
         if self.package == "archeng":
-            return archeng.__version__
+            return f"{archeng.__version__}+{fingerprint(Path(archeng.__file__).parent)}"
         try:
             return version_of(self.package)
         except PackageNotFoundError:
@@ -66,6 +72,15 @@ class Method:
     def installed(self) -> bool:
         """Whether it can run here."""
         return self.version != NOT_INSTALLED
+
+
+@cache
+def fingerprint(folder: Path) -> str:
+    """Return eight digits that change with any Python file below a folder."""
+    digest = hashlib.blake2b(digest_size=4)
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 METHODS: dict[str, Method] = {

@@ -10,8 +10,9 @@ The algorithm is ``TwoPointsDE``. The wizard ``NGOpt``, which the documentation 
 algorithms that do not go together with cheap constraints (version 1.0.12): on g07 it ends with a
 ``TypeError`` inside nevergrad after one or two calls, on g04 it makes no call in 8 seconds. Told
 violations instead, it ends with an error on g07, too. ``CMA`` makes two to four calls in 8 seconds
-on these. All this is from one run each on g04, g07 and g24. On g24, with cheap constraints, all but ``OnePlusOne``
-reach the target, ``CMA`` first; on the other two none does, and ``TwoPointsDE`` comes closest.
+on these. All this is from one run each on g04, g07 and g24. On g24, with cheap constraints, all
+but ``OnePlusOne`` reach the target, ``CMA`` first; on the other two none does, and ``TwoPointsDE``
+comes closest.
 """
 
 from __future__ import annotations
