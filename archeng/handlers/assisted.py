@@ -31,6 +31,8 @@ from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after, el
 _STARTS = 8  # designs from which minima of the model are looked for far away
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
+_NEGLIGIBLE = 1e-12  # gain, relative to all progress
+_NOISY = 1e-2  # noise of the model with which a search does not end
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
 
@@ -123,7 +125,9 @@ class Assisted:
 
     def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart of ARCH, nothing known yet."""
-        notes = Notes(sigma=distribution.sigma, patience=_longest_round(distribution.n))
+        n = distribution.n
+        trust = Trust(most_leaps=4 + n // 2)
+        notes = Notes(sigma=distribution.sigma, patience=_longest_round(n), trust=trust)
         return _with(self._arch.begin(distribution, anchor, size), notes)
 
     def populate(
@@ -154,7 +158,7 @@ class Assisted:
         """Judge the proposals, or let CMA-ES learn."""
         notes = Notes.of(search)
         found = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
-        improved = found < notes.best
+        improved = notes.best - found > _negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, objectives, rng)
             ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
@@ -176,7 +180,7 @@ class Assisted:
         """Whether a restart may end with the model: not if it is noisy, or a global search."""
         size = search.parameters.population_size
         usual = size <= default_population_size(search.parameters.n)
-        return self._settings.stop_tests and usual and notes.selection.noise == 0
+        return self._settings.stop_tests and usual and notes.selection.noise <= _NOISY
 
     def _proposals(
         self, search: Search, rng: np.random.Generator, known: Known, best: int
@@ -207,6 +211,12 @@ class Assisted:
         return _with(search, _after_round(notes, search.parameters.n)), None
 
 
+def _negligible(notes: Notes) -> float:
+    """Return gains that do not count: rounding, or next to nothing of all progress so far."""
+    progress = 0.0 if np.isnan(notes.first) else notes.first - notes.best
+    return _NEGLIGIBLE * progress + 4 * float(np.spacing(abs(notes.best)))
+
+
 def _looked(notes: Notes, best: float) -> Notes:
     """Look at the progress from time to time; if it is slow, the next proposal is elsewhere."""
     if np.isnan(notes.first):
@@ -234,7 +244,8 @@ def _after_generation(notes: Notes, search: Search, ended: bool) -> Notes:
     trust = notes.trust
     if trust.collapsed and not ended:
         spread = search.distribution.sigma / notes.sigma
-        trust = Trust(radius=float(np.clip(2 * spread, 1e-6, 2.0)))
+        radius = float(np.clip(2 * spread, 1e-6, 2.0))
+        trust = Trust(radius=radius, most_leaps=trust.most_leaps)
     return replace(notes, trust=trust, wait=max(notes.wait - 1, 0), to_inject=0)
 
 

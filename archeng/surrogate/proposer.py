@@ -121,13 +121,13 @@ class Proposer:
         radius = np.inf if anywhere else trust.radius
         if anywhere:
             starts = self._far_starts(view)
-        elif trust.mode is Mode.EXPLOIT and trust.failures == 0:
+        elif trust.mode is Mode.EXPLOIT and trust.failures == 0 and _convex(model):
             starts = [frame.centre]
         else:
             starts = self._starts(view, radius)
         best: Minimum | None = None
         for start in starts:
-            below = np.inf if best is None else best.value
+            below = np.inf if best is None or anywhere else best.value
             found = minimise(model, frame, data.scale, self._repairer, start, radius, below)
             if found is not None and (best is None or found.value < best.value):
                 best = found
@@ -239,6 +239,13 @@ def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None
     prior = replace(QUADRATIC, noise=choice.prior.noise)
     plain = fit(data.kernels, choice.transform.apply(data.y), prior)
     return None if plain is None else plain.random(view.rng)
+
+
+def _convex(model: Interpolant) -> bool:
+    """Whether the model is convex at the centre, but for rounding."""
+    _, hessian = model.derivatives(np.zeros(len(model.gradient)))
+    bends = np.linalg.eigvalsh(hessian)
+    return bool(bends[0] >= -1e-3 * np.abs(bends).max())
 
 
 def _new_step(view: _View, x: Floats) -> float | None:

@@ -41,12 +41,15 @@ class Trust:
         Minima of the model in a row that did not improve the objective.
     leaps : int
         Looks elsewhere that found nothing better.
+    most_leaps : int
+        How many of them there are before the search ends.
     """
 
     radius: float = FIRST_RADIUS
     mode: Mode = Mode.EXPLOIT
     failures: int = 0
     leaps: int = 0
+    most_leaps: int = _LEAPS
 
     @property
     def collapsed(self) -> bool:
@@ -56,7 +59,7 @@ class Trust:
     @property
     def exhausted(self) -> bool:
         """Whether the search elsewhere has ended, too."""
-        return self.collapsed and self.leaps >= _LEAPS
+        return self.collapsed and self.leaps >= self.most_leaps
 
 
 def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
@@ -73,7 +76,7 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
         Its distance from the centre.
     """
     if trust.mode in (Mode.LEAP, Mode.WANDER):
-        return Trust() if improved else _landed(trust)
+        return Trust(most_leaps=trust.most_leaps) if improved else _landed(trust)
     small = step < _SMALL * trust.radius
     if trust.mode is not Mode.EXPLOIT:
         factor = 1.0 if improved else (_SHRINK if trust.mode is Mode.EXPLORE else _COLLAPSE)
@@ -94,7 +97,7 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
 
 def elsewhere(trust: Trust) -> Trust:
     """Return the state for a look elsewhere while there is little progress; a few times only."""
-    if trust.leaps >= _LEAPS:
+    if trust.leaps >= (trust.most_leaps if trust.collapsed else _LEAPS):
         return trust
     return replace(trust, mode=Mode.LEAP if trust.leaps == 0 else Mode.WANDER)
 

@@ -16,7 +16,6 @@ from archeng.known import Known
 from archeng.model import FeasibleSet, Model, compile_model
 from archeng.surrogate import Frame
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.priors import PRIORS, Prior
 
 seeds = st.integers(0, 2**32 - 1)
 moderate = settings(deadline=None, max_examples=30, derandomize=True)
@@ -60,10 +59,6 @@ class Quadratic:
 def normalised(f: Floats) -> Floats:
     """0 at the best, 1 at the median."""
     return (f - f.min()) / (np.median(f) - f.min())
-
-
-def prior_named(name: str) -> Prior:
-    return next(p for p in PRIORS if p.name == name)
 
 
 def values(model: Interpolant, points: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from surrogate_helpers import moderate, prior_named, seeds
+from surrogate_helpers import moderate, seeds
 
 from archeng.distribution import Floats
 from archeng.surrogate.kernels import Kernels
@@ -82,7 +82,7 @@ def test_parts_are_not_mixed_up_when_kernels_are_used_again() -> None:
 def test_a_design_is_at_no_distance_from_itself() -> None:
     """Also far away, where squares of lengths cancel."""
     A = 1e6 + np.random.default_rng(5).standard_normal((4, 3))
-    np.testing.assert_array_equal(np.diag(Kernels(A).even(prior_named("radial"))), np.zeros(4))
+    np.testing.assert_array_equal(np.diag(Kernels(A).even(Prior("radial", radial=1.0))), np.zeros(4))
 
 
 def test_squares() -> None:
