@@ -68,6 +68,7 @@ class Effort:
 
 THOROUGH = Effort(40, 12)
 QUICK = Effort(15, 1)
+SHORT = Effort(3, 1)
 
 
 class SequentialQp:

@@ -34,15 +34,24 @@ class Choice:
 
 
 def choose(kernels: Kernels, y: Floats) -> Choice | None:
-    """Return the best model for normalised objectives y (p,); None if none fits."""
+    """Return the best model for normalised objectives y (p,); None if none fits.
+
+    Priors that are not reweighted are cheap: they are tried with all transforms, the others
+    with the best of these, and noise with the best of all.
+    """
     best: Choice | None = None
     for prior in PRIORS:
         system = None if prior.rounds else make_system(kernels, prior, y)
-        for transform in transforms_for(y):
-            best = _better(best, fitted(kernels, y, prior, transform, system))
+        if system is not None:
+            for transform in transforms_for(y):
+                best = _better(best, fitted(kernels, y, prior, transform, system))
     if best is None:
         return None
-    prior, transform = best.prior, best.transform
+    transform = best.transform
+    for prior in PRIORS:
+        if prior.rounds:
+            best = _better(best, fitted(kernels, y, prior, transform))
+    prior = best.prior
     for noise in NOISES:
         best = _better(best, fitted(kernels, y, replace(prior, noise=noise), transform))
     return best
@@ -65,7 +74,9 @@ def fitted(
     return Choice(found, prior, transform, float(np.mean(errors)))
 
 
-def _better(a: Choice | None, b: Choice | None) -> Choice | None:
+def _better(a: Choice | None, b: Choice | None) -> Choice:
     if a is None or b is None:
-        return a or b
+        found = a or b
+        assert found is not None
+        return found
     return b if b.score < a.score else a

@@ -12,7 +12,7 @@ from archeng.known import Known
 from archeng.surrogate.kernels import Kernels
 
 _GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
-_MOST = 160  # designs of a model
+_MOST = 120  # designs of a model
 _REMEMBERED = 3000  # calls among which they are looked for
 
 
@@ -102,15 +102,17 @@ def most_designs(n: int) -> int:
 
 def _net(u: Floats, distances: Floats, most: int) -> Integers:
     """Positions of the nearest designs that keep a distance from each other."""
+    order = np.argsort(distances, kind="stable")[: 2 * most]
+    near, lengths = u[order], distances[order] ** 2
+    squared = lengths[:, None] + lengths[None, :] - 2 * near @ near.T
+    close = squared < _GAP**2 * lengths[None, :]  # column: too close to the row
+    taken = np.zeros(len(order), dtype=bool)
     chosen: list[int] = []
-    points = np.empty((most, u.shape[1]))
-    for i in np.argsort(distances, kind="stable"):
-        k = len(chosen)
-        gap = _GAP * distances[i]
-        if k and float(np.min(np.sum((points[:k] - u[i]) ** 2, axis=1))) < gap * gap:
+    for k, i in enumerate(order):
+        if taken[k]:
             continue
-        points[k] = u[i]
         chosen.append(int(i))
         if len(chosen) == most:
             break
+        taken |= close[k]
     return np.array(chosen, dtype=np.intp)

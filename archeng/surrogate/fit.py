@@ -25,9 +25,13 @@ Leave-one-out errors are w_k / (M^{-1})_kk [Rippa 1999].
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
 from archeng.distribution import Floats
 from archeng.surrogate.interpolant import Interpolant
@@ -40,7 +44,7 @@ _SPARSE = 1e-3  # prior variance of an entry that is not needed, relative to the
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The matrix of the system for one prior, and its inverse.
+    """The system for one prior.
 
     Attributes
     ----------
@@ -49,7 +53,7 @@ class System:
     variances : ndarray, shape (n, n)
     size : float
         What K was divided by.
-    matrix, inverse : ndarray, shape (p + n + 1, p + n + 1)
+    matrix : ndarray, shape (p + n + 1, p + n + 1)
     """
 
     A: Floats
@@ -57,13 +61,22 @@ class System:
     variances: Floats
     size: float
     matrix: Floats
-    inverse: Floats
+
+    @cached_property
+    def factors(self) -> Any:
+        """LU factors of the matrix."""
+        return lu_factor(self.matrix, check_finite=False)
 
     def solve(self, y: Floats) -> Floats:
-        """Weights and linear part (p + n + 1,), once refined."""
+        """Weights and linear part (p + n + 1,)."""
         rhs = np.concatenate((y, np.zeros(self.A.shape[1] + 1)))
-        solution = self.inverse @ rhs
-        return np.asarray(solution + self.inverse @ (rhs - self.matrix @ solution), dtype=float)
+        return np.asarray(lu_solve(self.factors, rhs, check_finite=False), dtype=float)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """Diagonal (p,) of the inverse of the matrix."""
+        inverse = lu_solve(self.factors, np.eye(len(self.matrix)), check_finite=False)
+        return np.diag(inverse)[: len(self.A)].copy()
 
     def model(self, solution: Floats) -> Interpolant:
         """Turn the solution of the system into a model."""
@@ -83,19 +96,31 @@ class Fit:
     Attributes
     ----------
     model : Interpolant
-    errors : ndarray, shape (p,)
-        Leave-one-out errors.
-    size : float
-        Standard deviation of an entry of the Hessian, as the data suggest.
+    solution : ndarray, shape (p + n + 1,)
     system : System
     y : ndarray, shape (p,)
     """
 
     model: Interpolant
-    errors: Floats
-    size: float
+    solution: Floats
     system: System
     y: Floats
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Leave-one-out errors (p,)."""
+        w, diagonal = self.solution[: len(self.y)], self.system.diagonal
+        sure = np.abs(diagonal) > 1e-14 * float(np.abs(diagonal).max())
+        return np.divide(w, diagonal, out=np.zeros_like(w), where=sure)
+
+    @property
+    def size(self) -> float:
+        """Standard deviation of an entry of the Hessian, as the data suggest."""
+        A = self.system.A
+        p, n = A.shape
+        bent = self.y - self.solution[p] - A @ self.solution[p + 1 :]
+        energy = max(float(self.solution[:p] @ bent), 0.0) / max(p - n - 1, 1)
+        return float(np.sqrt(energy / self.system.size))
 
     def random(self, rng: np.random.Generator) -> Interpolant:
         """Return a random model that fits the data as well as this one (a posterior sample).
@@ -119,17 +144,13 @@ def fit(kernels: Kernels, y: Floats, prior: Prior) -> Fit | None:
 
 
 def fit_with(system: System, y: Floats) -> Fit | None:
-    """Fit a model with a system that is there already; None if it is useless."""
-    p, n = system.A.shape
-    solution = system.solve(y)
+    """Fit a model with a system that is there already; None if it is singular."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)
+        solution = system.solve(y)
     if not np.all(np.isfinite(solution)):
         return None
-    w, diagonal = solution[:p], np.diag(system.inverse)[:p]
-    sure = np.abs(diagonal) > 1e-14 * float(np.abs(diagonal).max())
-    errors = np.divide(w, diagonal, out=np.zeros_like(w), where=sure)
-    bent = y - solution[p] - system.A @ solution[p + 1 :]
-    energy = max(float(w @ bent), 0.0) / max(p - n - 1, 1)
-    return Fit(system.model(solution), errors, float(np.sqrt(energy / system.size)), system, y)
+    return Fit(system.model(solution), solution, system, y)
 
 
 def make_system(kernels: Kernels, prior: Prior, y: Floats) -> System | None:
@@ -153,13 +174,9 @@ def make_system(kernels: Kernels, prior: Prior, y: Floats) -> System | None:
         variances = entries / largest + _SPARSE
         K = kernels.uneven(prior, variances)
     M, size = _matrix(kernels, K, prior)
-    try:
-        inverse = np.asarray(np.linalg.inv(M), dtype=float)
-    except np.linalg.LinAlgError:
-        return None
     if not prior.quadratic:
         variances = np.ones((n, n))
-    return System(A, prior, variances, size, M, inverse)
+    return System(A, prior, variances, size, M)
 
 
 def linear(A: Floats, y: Floats) -> Interpolant:

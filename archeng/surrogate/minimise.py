@@ -31,14 +31,14 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.data import Frame
 from archeng.surrogate.interpolant import Interpolant
 
-_STEPS = 15
+_STEPS = 8
 _FEW = 2  # steps after which the search from a worse start ends
 _TRIALS = 6
 _FLATTEST = 1e-4  # least eigenvalue relative to the largest
 _LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
-_ENOUGH = 1e-6  # gain of a step relative to all gain so far at which the search ends
+_ENOUGH = 1e-4  # gain of a step relative to all gain so far at which the search ends
 _EDGE = 0.7  # fraction of the radius at which the trust region limits the step
-_ENOUGH_AT_EDGE = 0.05  # the same there: the minimum is elsewhere anyway
+_ENOUGH_AT_EDGE = 0.2  # the same there: the minimum is elsewhere anyway
 _NONE = np.zeros(0, dtype=np.intp)
 
 

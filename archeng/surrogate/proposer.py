@@ -20,7 +20,6 @@ from archeng.surrogate.trust import Mode, Trust, without
 
 _NEW = 1e-3  # least distance from known designs, as a fraction of the step
 _SHORTEST = 1e-12  # steps below this are no steps
-_NONE = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,7 @@ class Proposer:
         elif trust.mode is Mode.EXPLOIT and trust.failures == 0 and _convex(model):
             starts = [frame.centre]
         else:
-            starts = self._starts(view, radius)
+            starts = self._starts(view, trust)
         best: Minimum | None = None
         for start in starts:
             below = np.inf if best is None or anywhere else best.value
@@ -152,23 +151,25 @@ class Proposer:
                 starts.append(repair.x)
         return [frame.centre, *starts]
 
-    def _starts(self, view: _View, radius: float) -> list[Floats]:
-        """Return feasible designs in the trust region: centre, best other one, a random one."""
-        frame, known = view.frame, view.known
-        starts = [frame.centre]
-        distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
-        others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
-        if others.any():
-            objectives = np.where(others, known.objectives, np.inf)
-            starts.append(known.points[int(np.argmin(objectives))])
-        n = len(frame.centre)
-        u = view.rng.standard_normal(n)
+    def _starts(self, view: _View, trust: Trust) -> list[Floats]:
+        """Return feasible designs in the trust region: the centre, and another one.
+
+        The other one is the best known one after a failure, else a random one.
+        """
+        frame, known, radius = view.frame, view.known, trust.radius
+        if trust.mode is Mode.EXPLOIT and trust.failures:
+            distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
+            others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
+            if others.any():
+                objectives = np.where(others, known.objectives, np.inf)
+                return [frame.centre, known.points[int(np.argmin(objectives))]]
+        u = view.rng.standard_normal(len(frame.centre))
         metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
         x = frame.design(0.6 * radius * u / np.linalg.norm(u))
-        repair = self._repairer.project(x, metric, _NONE, np.zeros(0), frame.centre)
+        repair = self._repairer.towards(x, metric, frame.centre)
         if repair.feasible and frame.distance(repair.x) <= radius:
-            starts.append(repair.x)
-        return starts
+            return [frame.centre, repair.x]
+        return [frame.centre]
 
     def _sample(self, view: _View, radius: float) -> Proposal | None:
         """Return a random feasible design in the trust region."""
@@ -226,7 +227,7 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
 
 def _patience(p: int) -> int:
     """Return after how many calls the model is chosen again."""
-    return 1 + p // 20
+    return 1 + p // 10
 
 
 def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None:

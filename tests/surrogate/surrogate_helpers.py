@@ -18,8 +18,8 @@ from archeng.surrogate import Frame
 from archeng.surrogate.interpolant import Interpolant
 
 seeds = st.integers(0, 2**32 - 1)
-moderate = settings(deadline=None, max_examples=30, derandomize=True)
-few = settings(deadline=None, max_examples=12, derandomize=True)
+moderate = settings(deadline=None, max_examples=20, derandomize=True)
+few = settings(deadline=None, max_examples=10, derandomize=True)
 
 
 def coefficients(n: int) -> int:
@@ -45,9 +45,7 @@ class Quadratic:
 
     def __call__(self, v: Floats) -> Any:
         """At a point (n,) or at points (k, n)."""
-        return (
-            self.constant + v @ self.gradient + 0.5 * np.sum((v @ self.hessian) * v, axis=-1)
-        )
+        return self.constant + v @ self.gradient + 0.5 * np.sum((v @ self.hessian) * v, axis=-1)
 
     def model(self) -> Interpolant:
         """The same function as a model."""

@@ -82,13 +82,13 @@ def test_the_nearest_designs_are_taken_the_centre_first(seed: int) -> None:
 @moderate
 @given(seed=seeds)
 def test_designs_keep_a_distance(seed: int) -> None:
-    """Of a cluster of designs only one is taken."""
+    """Of two designs close to each other only one is taken."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 4))
     sites = rng.permutation(12)[:, None] * np.ones(n) + rng.uniform(-0.2, 0.2, (12, n))
-    points = np.repeat(sites, 4, axis=0) + 1e-6 * rng.standard_normal((48, n))
+    points = np.repeat(sites, 2, axis=0) + 1e-6 * rng.standard_normal((24, n))
     points = np.concatenate((np.zeros((1, n)), 3 + points))
-    known = Known(points, rng.standard_normal(49))
+    known = Known(points, rng.standard_normal(25))
     data = selected(plain_frame(np.zeros(n)), known)
     assert len(data.A) <= 13
     assert len(data.A) == min(13, most_designs(n))

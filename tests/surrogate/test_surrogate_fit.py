@@ -134,7 +134,9 @@ def test_a_sparse_hessian_is_recovered_from_fewer_designs(seed: int) -> None:
 # -- leave-one-out errors -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [QUADRATIC, DIAGONAL, ADDITIVE, RADIAL, ALL], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "prior", [QUADRATIC, DIAGONAL, ADDITIVE, RADIAL, ALL], ids=lambda p: p.name
+)
 @few
 @given(seed=seeds)
 def test_errors_are_those_of_fits_without_the_design(prior: Prior, seed: int) -> None:

@@ -82,7 +82,9 @@ def test_parts_are_not_mixed_up_when_kernels_are_used_again() -> None:
 def test_a_design_is_at_no_distance_from_itself() -> None:
     """Also far away, where squares of lengths cancel."""
     A = 1e6 + np.random.default_rng(5).standard_normal((4, 3))
-    np.testing.assert_array_equal(np.diag(Kernels(A).even(Prior("radial", radial=1.0))), np.zeros(4))
+    np.testing.assert_array_equal(
+        np.diag(Kernels(A).even(Prior("radial", radial=1.0))), np.zeros(4)
+    )
 
 
 def test_squares() -> None:
