@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from archeng.distribution import Floats
 
 
@@ -26,5 +28,16 @@ class Known:
         return len(self.objectives)
 
     def last(self, k: int) -> Known:
-        """Return the last k of them."""
+        """Return the last k > 0 of them."""
         return Known(self.points[-k:], self.objectives[-k:])
+
+    def last_and(self, position: int, k: int) -> Known:
+        """Return the last k > 0 of them, and the one at a position, first if it is older."""
+        recent = self.last(k)
+        if position >= len(self) - len(recent):
+            return recent
+        one = slice(position, position + 1)
+        return Known(
+            np.concatenate((self.points[one], recent.points)),
+            np.concatenate((self.objectives[one], recent.objectives)),
+        )

@@ -23,12 +23,13 @@ from archeng.handlers.arch import Arch
 from archeng.handlers.base import Population, Search
 from archeng.known import Known
 from archeng.repair import Repair, Repairer, RepairKind
-from archeng.sampling import feasible_points
 from archeng.settings import Settings
 from archeng.strategy import default_population_size
 from archeng.surrogate import Frame, Mode, Proposer, Selection, Trust, after, elsewhere
 
 _STARTS = 8  # designs from which minima of the model are looked for far away
+_REMEMBERED = 3000  # calls that models look at
+_PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
 _NEGLIGIBLE = 1e-12  # gain, relative to all progress
@@ -50,8 +51,10 @@ class Notes:
         State of the model.
     patience : int
         Proposals in a row without improvement that end a round.
-    misses, hits : int
-        Proposals of this round: without improvement in a row, and with.
+    proposals : int
+        Of this restart.
+    misses, hits, tried : int
+        Proposals of this round: without improvement in a row, with, and all.
     rest, wait : int
         Generations of ARCH between rounds, and until the next one.
     best : float
@@ -72,8 +75,10 @@ class Notes:
     begin: int = -1
     trust: Trust = field(default_factory=Trust)
     selection: Selection = field(default_factory=Selection)
+    proposals: int = 0
     misses: int = 0
     hits: int = 0
+    tried: int = 0
     rest: int = 1
     wait: int = 1
     best: float = np.nan
@@ -168,6 +173,8 @@ class Assisted:
         notes = replace(
             notes,
             trust=after(notes.trust, improved, ratio, notes.step),
+            proposals=notes.proposals + 1,
+            tried=notes.tried + 1,
             hits=notes.hits + improved,
             misses=0 if improved else notes.misses + 1,
             to_inject=1 if improved else notes.to_inject,
@@ -177,24 +184,31 @@ class Assisted:
         return replace(_with(search, notes), converged=ended)
 
     def _may_end(self, search: Search, notes: Notes) -> bool:
-        """Whether a restart may end with the model: not if it is noisy, or a global search."""
-        size = search.parameters.population_size
-        usual = size <= default_population_size(search.parameters.n)
-        return self._settings.stop_tests and usual and notes.selection.noise <= _NOISY
+        """Whether a restart may end with the model.
+
+        Not if the model is noisy or was linear until now, nor in a global search with many
+        candidates.
+        """
+        n = search.parameters.n
+        usual = search.parameters.population_size <= default_population_size(n)
+        learned = notes.selection.prior >= 0 and notes.proposals > n
+        return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
         self, search: Search, rng: np.random.Generator, known: Known, best: int
     ) -> tuple[Search, Population | None]:
         """Make proposals around the best design; None if the round is over."""
         notes = Notes.of(search)
-        if notes.misses < notes.patience and not notes.trust.exhausted:
-            if len(notes.starts) == 0:
-                notes = replace(notes, starts=feasible_points(self._repairer, _STARTS, rng))
+        trust = notes.trust
+        if (notes.misses < notes.patience or trust.collapsed) and not trust.exhausted:
             inverse = search.state.reference / notes.sigma
             factor = np.asarray(np.linalg.inv(inverse), dtype=float)
             frame = Frame(known.points[best], factor, inverse)
+            if len(notes.starts) == 0:
+                starts = self._proposer.far_designs(frame, _STARTS, rng)
+                notes = replace(notes, starts=starts)
             trust, selection, proposal = self._proposer.propose(
-                frame, known, notes.trust, notes.selection, notes.starts, rng
+                frame, known.last_and(best, _REMEMBERED), trust, notes.selection, notes.starts, rng
             )
             notes = replace(notes, trust=trust, selection=selection)
             if proposal is not None:
@@ -231,18 +245,18 @@ def _looked(notes: Notes, best: float) -> Notes:
 
 def _after_round(notes: Notes, n: int) -> Notes:
     """Return the notes after a round: the next ones are longer or shorter, sooner or later."""
-    if notes.hits:
+    if notes.hits and notes.hits >= _PAYS * notes.tried:
         patience, rest = min(2 * notes.patience, _longest_round(n)), 1
     else:
         patience = max(notes.patience // 2, 1)
         rest = min(2 * notes.rest, _LONGEST_REST) if patience == 1 else 1
-    return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0)
+    return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0, tried=0)
 
 
 def _after_generation(notes: Notes, search: Search, ended: bool) -> Notes:
     """Return the notes after a generation of ARCH; a collapsed trust region is opened again."""
     trust = notes.trust
-    if trust.collapsed and not ended:
+    if trust.exhausted and not ended:
         spread = search.distribution.sigma / notes.sigma
         radius = float(np.clip(2 * spread, 1e-6, 2.0))
         trust = Trust(radius=radius, most_leaps=trust.most_leaps)

@@ -52,7 +52,9 @@ def make_handler(repairer: Repairer, team: Repairs, settings: Settings) -> Handl
     if name == "active-set-es":
         return ActiveSet(repairer)
     arch = Arch(repairer, team, settings)
-    return arch if settings.surrogate == "none" else Assisted(arch, repairer, settings)
+    if name != "arch" or settings.surrogate == "none":
+        return arch
+    return Assisted(arch, repairer, settings)
 
 
 def _refuse_equalities(fs: FeasibleSet, name: str) -> None:

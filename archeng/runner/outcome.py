@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from archeng.runner.run import Run
 
 _CONVERGED = {
+    StopReason.CONVERGED,
     StopReason.TOL_OBJECTIVE,
     StopReason.EQUAL_OBJECTIVES,
     StopReason.TOL_X,
@@ -94,10 +95,13 @@ def _status(run: Run, reason: StopReason) -> Status:
 def _ended_there(run: Run) -> bool:
     """Whether the restart that found the best design also ended near it.
 
-    A lucky early sample may be better than the place to which the search converged.
+    A lucky early sample may be better than the place to which the search converged. A model of
+    the objective ends a restart at its best design.
     """
     best, course = run.best, run.course
     assert best is not None
+    if course.ended[best.restart : best.restart + 1] == [StopReason.CONVERGED]:
+        return True
     ends = [*course.ended_at, course.place()]
     gaps = course.wide.whiten(ends[best.restart] - run.feasible_set.reduce(best.x))
     return bool(np.abs(gaps).max(axis=1).min() < _SAME_PLACE)

@@ -20,6 +20,7 @@ from archeng.surrogate.kernels import Kernels
 from archeng.surrogate.priors import NOISES, PRIORS, Prior
 from archeng.surrogate.transforms import Transform, transforms_for
 
+_TIE = 1e-6  # scores that differ by less are equal but for rounding
 _EXACT = 1e-9  # errors below this fraction of the spread are not told apart
 
 
@@ -79,4 +80,4 @@ def _better(a: Choice | None, b: Choice | None) -> Choice:
         found = a or b
         assert found is not None
         return found
-    return b if b.score < a.score else a
+    return b if b.score < a.score - _TIE else a

@@ -13,7 +13,7 @@ from archeng.surrogate.kernels import Kernels
 
 _GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
 _MOST = 120  # designs of a model
-_REMEMBERED = 3000  # calls among which they are looked for
+_HUGE = 1e150  # objectives beyond this are not used: their squares overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,9 @@ def select(frame: Frame, known: Known) -> Data | None:
 
     None if the objectives do not differ.
     """
-    known = known.last(_REMEMBERED)
-    good = np.isfinite(known.objectives)
+    good = np.abs(known.objectives) < _HUGE  # not NaN either
+    if not good.any():
+        return None
     u, f = frame.coordinates(known.points[good]), known.objectives[good]
     distances = np.sqrt(np.sum(u**2, axis=1))
     chosen = _net(u, distances, most_designs(u.shape[1]))
@@ -105,7 +106,7 @@ def _net(u: Floats, distances: Floats, most: int) -> Integers:
     order = np.argsort(distances, kind="stable")[: 2 * most]
     near, lengths = u[order], distances[order] ** 2
     squared = lengths[:, None] + lengths[None, :] - 2 * near @ near.T
-    close = squared < _GAP**2 * lengths[None, :]  # column: too close to the row
+    close = squared <= _GAP**2 * lengths[None, :]  # column: too close to the row
     taken = np.zeros(len(order), dtype=bool)
     chosen: list[int] = []
     for k, i in enumerate(order):

@@ -38,7 +38,8 @@ from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.kernels import Kernels
 from archeng.surrogate.priors import Prior
 
-_ROUNDING = 1e-13  # allowed error of every equation, relative to K
+_ROUNDING = 1e-12  # allowed error of every equation, relative to K
+_FAR = 1e-9  # the same at distance one; it grows with the fourth power
 _SPARSE = 1e-3  # prior variance of an entry that is not needed, relative to the largest
 
 
@@ -195,7 +196,8 @@ def _matrix(kernels: Kernels, K: Floats, prior: Prior) -> tuple[Floats, float]:
     M = np.zeros((p + n + 1, p + n + 1))
     M[:p, :p] = K / size
     rows, tail = np.arange(p), np.arange(p, p + n + 1)
-    M[rows, rows] += _ROUNDING + prior.noise + prior.remainder * kernels.squares**3
+    s = kernels.squares
+    M[rows, rows] += _ROUNDING + prior.noise + _FAR * s**2 + prior.remainder * s**3
     M[:p, p] = M[p, :p] = 1.0
     M[:p, p + 1 :] = A
     M[p + 1 :, :p] = A.T

@@ -109,8 +109,9 @@ def minimise(
                     break
                 if float(np.linalg.norm(y - v)) <= _ENOUGH * float(np.linalg.norm(v - begin)):
                     break
-                if far > 2 * radius:
-                    damping = max(damping, _damping(bends, along, top, 2 * radius / scale) / 5)
+                if far > 2 * radius or (far > radius and trial > 1):
+                    aim = (2 if trial < 2 else 1) * radius / scale
+                    damping = max(damping, _damping(bends, along, top, aim) / 5)
             damping = max(5 * damping, 3e-3)
         if found is None:
             break

@@ -19,6 +19,7 @@ from archeng.surrogate.transforms import IDENTITY, TRANSFORMS
 from archeng.surrogate.trust import Mode, Trust, without
 
 _NEW = 1e-3  # least distance from known designs, as a fraction of the step
+_FAR = 3.0  # standard deviations of designs all over the set, in those of the frame
 _SHORTEST = 1e-12  # steps below this are no steps
 
 
@@ -106,6 +107,17 @@ class Proposer:
             trust = without(trust)
             if trust.exhausted:
                 return trust, selection, None
+
+    def far_designs(self, frame: Frame, k: int, rng: np.random.Generator) -> Floats:
+        """Return at most k feasible designs (., n) all over the set, and the centre."""
+        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        designs = [frame.centre]
+        for _ in range(k):
+            x = frame.design(_FAR * rng.standard_normal(len(frame.centre)))
+            repair = self._repairer.repair(x, metric, frame.centre)
+            if repair.feasible:
+                designs.append(repair.x)
+        return np.array(designs)
 
     def _try(self, view: _View, choice: Choice | None, trust: Trust) -> Proposal | None:
         """Make a proposal in the mode of ``trust``; None if it would be no new design."""

@@ -34,7 +34,7 @@ class Transform:
 
 
 IDENTITY = Transform(0.0)
-TRANSFORMS = (IDENTITY, Transform(1.0), Transform(10.0))
+TRANSFORMS = (IDENTITY, Transform(1.0), Transform(10.0), Transform(1e3), Transform(1e6))
 
 
 def transforms_for(y: Floats) -> tuple[Transform, ...]:

@@ -105,7 +105,7 @@ def elsewhere(trust: Trust) -> Trust:
 def without(trust: Trust) -> Trust:
     """Return the state after a mode had nothing to propose."""
     if trust.mode is Mode.EXPLOIT:
-        return replace(trust, mode=Mode.EXPLORE)
+        return replace(trust, mode=Mode.EXPLORE, radius=_SHRINK * trust.radius)
     if trust.mode is Mode.EXPLORE:
         away = elsewhere(trust)
         return away if away is not trust else replace(trust, mode=Mode.SAMPLE)
