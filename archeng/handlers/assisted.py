@@ -170,9 +170,10 @@ class Assisted:
             return replace(_with(search, _after_generation(notes, search, ended)), converged=ended)
         gain = (notes.best - found) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
+        learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
         notes = replace(
             notes,
-            trust=after(notes.trust, improved, ratio, notes.step),
+            trust=after(notes.trust, improved, ratio, notes.step) if learned else notes.trust,
             proposals=notes.proposals + 1,
             tried=notes.tried + 1,
             hits=notes.hits + improved,
@@ -238,7 +239,8 @@ def _looked(notes: Notes, best: float) -> Notes:
     notes = replace(notes, since=notes.since + 1)
     if notes.since < _LOOK:
         return notes
-    slow = notes.mark - best < _SLOW * (notes.first - best)
+    nonlinear = notes.selection.prior >= 0
+    slow = nonlinear and notes.mark - best < _SLOW * (notes.first - best)
     trust = elsewhere(notes.trust) if slow else notes.trust
     return replace(notes, mark=best, since=0, trust=trust)
 

@@ -180,10 +180,19 @@ def make_system(kernels: Kernels, prior: Prior, y: Floats) -> System | None:
     return System(A, prior, variances, size, M)
 
 
-def linear(A: Floats, y: Floats) -> Interpolant:
-    """Return the linear function of least slope through the first and nearest to all designs."""
+def linear(A: Floats, y: Floats, rng: np.random.Generator | None = None) -> Interpolant:
+    """Return a linear function through the first and nearest to all designs.
+
+    Fewer than n + 1 designs leave its slope undetermined in some directions. There it is zero,
+    or with ``rng`` random, of the size that it has in the others.
+    """
     p, n = A.shape
-    slope, *_ = np.linalg.lstsq(A - A[0], y - y[0], rcond=1e-10)
+    directions = A[1:] - A[0]
+    slope, _, rank, _ = np.linalg.lstsq(directions, y[1:] - y[0], rcond=1e-10)
+    if rng is not None and 0 < rank < n:
+        size = float(np.linalg.norm(slope)) / np.sqrt(rank)
+        unknown = np.linalg.svd(directions)[2][rank:]
+        slope = slope + size * (rng.standard_normal(n - rank) @ unknown)
     constant = float(y[0] - A[0] @ slope)
     return Interpolant(constant, slope, np.zeros((n, n)), A, np.zeros(p), 0.0, 0.0)
 

@@ -246,7 +246,7 @@ def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None
     """Return the model to minimise: the chosen one, or a random one that fits as well."""
     data = view.data
     if choice is None:
-        return linear(data.A, data.y)
+        return linear(data.A, data.y, view.rng)
     if mode not in (Mode.EXPLORE, Mode.WANDER):
         return choice.fit.model
     prior = replace(QUADRATIC, noise=choice.prior.noise)
