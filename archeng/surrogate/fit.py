@@ -154,15 +154,22 @@ def fit_with(system: System, y: Floats) -> Fit | None:
     return Fit(system.model(solution), solution, system, y)
 
 
-def make_system(kernels: Kernels, prior: Prior, y: Floats) -> System | None:
-    """Make the system of a prior; the objectives matter only if it is reweighted."""
+def make_system(
+    kernels: Kernels, prior: Prior, y: Floats, known: Floats | None = None
+) -> System | None:
+    """Make the system of a prior.
+
+    The objectives matter only if it is reweighted, unless the weights are ``known`` (n, n).
+    """
     A = kernels.A
     n = A.shape[1]
     variances = np.full((n, n), prior.mixed)
     np.fill_diagonal(variances, prior.diagonal)
     K = kernels.even(prior)
     rhs = np.concatenate((y, np.zeros(n + 1)))
-    for _ in range(prior.rounds):
+    if prior.rounds and known is not None:
+        variances, K = known, kernels.uneven(prior, known)
+    for _ in range(0 if known is not None else prior.rounds):
         M, _ = _matrix(kernels, K, prior)
         try:
             w = np.linalg.solve(M, rhs)[: len(y)]

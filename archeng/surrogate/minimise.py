@@ -31,7 +31,7 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.data import Frame
 from archeng.surrogate.interpolant import Interpolant
 
-_STEPS = 8
+_STEPS = 6
 _FEW = 2  # steps after which the search from a worse start ends
 _TRIALS = 6
 _FLATTEST = 1e-4  # least eigenvalue relative to the largest

@@ -61,8 +61,8 @@ QUADRATIC = Prior("quadratic", diagonal=1.0, mixed=1.0)
 PRIORS = (
     QUADRATIC,
     Prior("quadratic, local", diagonal=1.0, mixed=1.0, remainder=1e-3),
-    Prior("sparse", diagonal=1.0, mixed=1.0, rounds=3),
-    Prior("sparse, local", diagonal=1.0, mixed=1.0, rounds=3, remainder=1e-3),
+    Prior("sparse", diagonal=1.0, mixed=1.0, rounds=2),
+    Prior("sparse, local", diagonal=1.0, mixed=1.0, rounds=2, remainder=1e-3),
     Prior("additive", diagonal=1.0, mixed=1e-2, spline=1.0),
     Prior("both", diagonal=1.0, mixed=1.0, spline=1.0, rounds=2),
     Prior("radial", radial=1.0),

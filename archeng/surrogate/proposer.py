@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from archeng.known import Known
 from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.fit import fit, linear
+from archeng.surrogate.fit import fit, linear, make_system
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum, minimise
 from archeng.surrogate.priors import PRIORS, QUADRATIC
@@ -47,16 +47,24 @@ class Proposal:
     slope: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
-    """Which prior and transform were chosen, and after how many calls.
+    """Which model was chosen, and after how many calls.
 
-    ``prior`` is -1 as long as nothing was chosen.
+    Attributes
+    ----------
+    prior, transform : int
+        Positions in `PRIORS` and `TRANSFORMS`; -1 as long as no prior was chosen.
+    noise : float
+    variances : ndarray, shape (n, n)
+        Of the entries of the Hessian, reweighted.
+    calls : int
     """
 
     prior: int = -1
     transform: int = 0
     noise: float = 0.0
+    variances: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     calls: int = 0
 
 
@@ -219,7 +227,8 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
         return selection, None
     if selection.prior >= 0 and calls - selection.calls < _patience(p):
         prior = replace(PRIORS[selection.prior], noise=selection.noise)
-        choice = fitted(data.kernels, data.y, prior, TRANSFORMS[selection.transform])
+        system = make_system(data.kernels, prior, data.y, selection.variances)
+        choice = fitted(data.kernels, data.y, prior, TRANSFORMS[selection.transform], system)
         if choice is not None:
             return selection, choice
     choice = choose(data.kernels, data.y)
@@ -231,6 +240,7 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
             names.index(choice.prior.name),
             TRANSFORMS.index(choice.transform),
             choice.prior.noise,
+            choice.fit.system.variances,
             calls,
         ),
         choice,
@@ -239,7 +249,7 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
 
 def _patience(p: int) -> int:
     """Return after how many calls the model is chosen again."""
-    return 1 + p // 10
+    return 1 + p // 6
 
 
 def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None:
