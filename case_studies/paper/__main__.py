@@ -4,38 +4,50 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from case_studies.paper import harness
 from case_studies.paper.experiments import EXPERIMENTS
+from case_studies.paper.harness import Experiment
 from case_studies.paper.results import ResultsError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one experiment or all of them; return the exit code (2: bad arguments, 130: Ctrl-C)."""
+    return run(argv, EXPERIMENTS, "paper", "Repeat an experiment of Sakamoto and Akimoto (2022).")
+
+
+def run(
+    argv: Sequence[str] | None,
+    experiments: Mapping[str, Experiment],
+    package: str,
+    description: str,
+) -> int:
+    """Run experiments of a package of case studies; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
+    program = f"python -m case_studies.{package}"
+    parser = _parser(experiments, program, package, description)
     options = parser.parse_args(arguments)
-    if options.name != "all" and options.name not in EXPERIMENTS:
-        known = ", ".join([*EXPERIMENTS, "all"])
+    if options.name != "all" and options.name not in experiments:
+        known = ", ".join([*experiments, "all"])
         parser.error(f"there is no experiment {options.name!r}; there are {known}.")
-    out = options.out or Path("out/paper-quick" if options.quick else "out/paper")
+    out = options.out or Path(f"out/{package}-quick" if options.quick else f"out/{package}")
     request = harness.Request(
         out=out,
         runs=options.runs,
         jobs=options.jobs,
         quick=options.quick,
         only=options.only,
-        command=" ".join(["python -m case_studies.paper", *arguments]),
+        command=" ".join([program, *arguments]),
     )
     failures = 0
-    for name in EXPERIMENTS if options.name == "all" else [options.name]:
+    for name in experiments if options.name == "all" else [options.name]:
         try:
             if options.summary_only:
-                harness.report(EXPERIMENTS[name], out)
+                harness.report(experiments[name], out)
             else:
-                failures += harness.run(EXPERIMENTS[name], request)
+                failures += harness.run(experiments[name], request)
         except ResultsError as error:
             print(f"{name}: {error}", file=sys.stderr)
             failures += 1
@@ -47,20 +59,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if failures else 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    width = max(len(name) for name in EXPERIMENTS)
-    lines = "\n".join(f"  {name:<{width}}  {e.HELP}" for name, e in EXPERIMENTS.items())
+def _parser(
+    experiments: Mapping[str, Experiment], program: str, package: str, description: str
+) -> argparse.ArgumentParser:
+    width = max(len(name) for name in experiments)
+    lines = "\n".join(f"  {name:<{width}}  {e.HELP}" for name, e in experiments.items())
     parser = argparse.ArgumentParser(
-        prog="python -m case_studies.paper",
-        description="Repeat an experiment of Sakamoto and Akimoto (2022).",
+        prog=program,
+        description=description,
         epilog=f"experiments:\n{lines}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="an experiment from the list below, or all")
-    parser.add_argument("--runs", type=_positive, metavar="N", help="seeds (default: the paper's)")
+    parser.add_argument("--runs", type=_positive, metavar="N", help="seeds (default: as published)")
     parser.add_argument("--jobs", type=_positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="results (out/paper; with --quick out/paper-quick)"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help=f"results (out/{package}; with --quick out/{package}-quick)",
     )
     parser.add_argument("--quick", action="store_true", help="a small slice, in minutes")
     parser.add_argument(

@@ -8,7 +8,8 @@ prepares; sigma0 is the geometric mean of (ub - lb) / 5 and C0 = diag((ub - lb) 
 method          settings
 ==============  =================================================================
 arch            ``Settings.paper()``
-arch-default    ``Settings()``
+arch-default    ``Settings()`` without surrogate
+surrogate       ``Settings()``: an experiment of its own (:mod:`case_studies.surrogate`)
 al, mcr         ``Settings.paper()`` with that handler, which simulates everywhere
 ==============  =================================================================
 
@@ -139,8 +140,10 @@ def optimum(p: Problem) -> float:
 
 def method_settings(method: str) -> archeng.Settings:
     """Return the settings of a method, with the usual stopping tests."""
-    if method == "arch-default":
+    if method == "surrogate":
         return archeng.Settings()
+    if method == "arch-default":
+        return archeng.Settings(surrogate="none")
     paper = archeng.Settings.paper()
     if method == "arch":
         return paper

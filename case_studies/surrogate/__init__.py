@@ -1,0 +1,1 @@
+"""What the surrogate saves: calls to target with it, beside published figures and without."""
