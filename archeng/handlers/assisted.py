@@ -33,6 +33,8 @@ _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
 _NEGLIGIBLE = 1e-12  # gain, relative to all progress
+_TOLERANCE = 1e-9  # relative progress that calls for another look around
+_AGAIN = 1e-2  # radius of the trust region for it
 _NOISY = 1e-2  # noise of the model with which a search does not end
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
@@ -66,6 +68,8 @@ class Notes:
     first, mark, since : float, float, int
         Best objective before the first proposal, and at the last look at the progress; proposals
         since then.
+    small : float
+        Best objective when the trust region became small; NaN while it is not.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
     """
@@ -89,6 +93,7 @@ class Notes:
     first: float = np.nan
     mark: float = np.nan
     since: int = 0
+    small: float = np.nan
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def as_memory(self) -> dict[str, Any]:
@@ -166,6 +171,8 @@ class Assisted:
         improved = notes.best - found > _negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, objectives, rng)
+            if notes.trust.exhausted:
+                notes = self._again_if_it_paid(notes, notes.best)
             ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
             return replace(_with(search, _after_generation(notes, search, ended)), converged=ended)
         gain = (notes.best - found) * notes.slope
@@ -181,8 +188,22 @@ class Assisted:
             to_inject=1 if improved else notes.to_inject,
         )
         notes = _looked(notes, min(found, notes.best))
+        best = min(found, notes.best)
+        if notes.trust.radius > _AGAIN:
+            notes = replace(notes, small=np.nan)
+        elif np.isnan(notes.small):
+            notes = replace(notes, small=best)
+        if notes.trust.exhausted:
+            notes = self._again_if_it_paid(notes, best)
         ended = notes.trust.exhausted and self._may_end(search, notes)
         return replace(_with(search, notes), converged=ended)
+
+    def _again_if_it_paid(self, notes: Notes, best: float) -> Notes:
+        """Open the trust region again if there was some progress since it became small."""
+        if not notes.small - best > self._settings.tol_objective + _TOLERANCE * abs(best):
+            return notes
+        most = notes.trust.most_leaps
+        return replace(notes, small=best, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
 
     def _may_end(self, search: Search, notes: Notes) -> bool:
         """Whether a restart may end with the model.

@@ -2,7 +2,7 @@ r"""Choosing prior and transform by the density of the objectives left out.
 
 With leave-one-out errors e_k of the transformed objectives T(y_k), the score
 
-.. math:: \text{mean}_k \left( \ln|e_k| - \ln T'(y_k) \right)
+.. math:: \text{mean}_k \ln\left( |e_k| / T'(y_k) + \varepsilon \right)
 
 over the better half of the designs is the log of the typical error in units of y near the
 best design, so that models of different transforms can be compared.
@@ -71,8 +71,8 @@ def fitted(
     if found is None:
         return None
     half = np.argsort(y, kind="stable")[: max(len(y) // 2, 3)]
-    errors = np.log(np.abs(found.errors[half]) + _EXACT) - transform.log_slope(y[half])
-    return Choice(found, prior, transform, float(np.mean(errors)))
+    errors = np.abs(found.errors[half]) * np.exp(-transform.log_slope(y[half]))
+    return Choice(found, prior, transform, float(np.mean(np.log(errors + _EXACT))))
 
 
 def _better(a: Choice | None, b: Choice | None) -> Choice:
