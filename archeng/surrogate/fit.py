@@ -119,9 +119,10 @@ class Fit:
         """Standard deviation of an entry of the Hessian, as the data suggest."""
         A = self.system.A
         p, n = A.shape
-        bent = self.y - self.solution[p] - A @ self.solution[p + 1 :]
-        energy = max(float(self.solution[:p] @ bent), 0.0) / max(p - n - 1, 1)
-        return float(np.sqrt(energy / self.system.size))
+        with np.errstate(over="ignore", invalid="ignore"):
+            bent = self.y - self.solution[p] - A @ self.solution[p + 1 :]
+            energy = float(self.solution[:p] @ bent) / max(p - n - 1, 1)
+        return float(np.sqrt(energy / self.system.size)) if 0 < energy < np.inf else 0.0
 
     def random(self, rng: np.random.Generator) -> Interpolant:
         """Return a random model that fits the data as well as this one (a posterior sample).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -21,11 +21,17 @@ HANDLERS: tuple[HandlerName, ...] = get_args(HandlerName)
 OUTSIDE: tuple[HandlerName, ...] = ("al", "mcr", "stochastic-ranking")
 INSIDE: tuple[HandlerName, ...] = tuple(h for h in HANDLERS if h not in OUTSIDE)
 
+SearchName = HandlerName | Literal["assisted"]
+SEARCHES: tuple[SearchName, ...] = (*HANDLERS, "assisted")
+"""The handlers alone, and ARCH with proposals by a model of the objective."""
 
-def settings_of(handler: HandlerName, **changes: Any) -> Settings:
-    """Settings of a handler; those that need it may simulate everywhere."""
-    changes.setdefault("simulator_defined_everywhere", handler in OUTSIDE)
-    return Settings(handler=handler, **changes)
+
+def settings_of(name: SearchName, **changes: Any) -> Settings:
+    """Settings of a handler alone, or the default; those that need it may simulate everywhere."""
+    changes.setdefault("simulator_defined_everywhere", name in OUTSIDE)
+    if name == "assisted":
+        return Settings(handler="arch", surrogate="auto", **changes)
+    return Settings(handler=name, surrogate="none", **changes)
 
 
 # -- models ----------------------------------------------------------------------------------
@@ -71,7 +77,7 @@ def circle() -> Model:
     return model
 
 
-def model_for(handler: HandlerName) -> Model:
+def model_for(handler: SearchName) -> Model:
     """A model whose rows the handler takes, with active limits at the optimum of `bowl`."""
     return box(3, 2) if handler == "ap-bch" else wedge()
 
@@ -113,7 +119,7 @@ class Watching:
 # -- runs ------------------------------------------------------------------------------------
 
 
-def solved(handler: HandlerName, model: Model | None = None, **options: Any) -> Result:
+def solved(handler: SearchName, model: Model | None = None, **options: Any) -> Result:
     """Minimise `bowl`; ``changes`` are those of the settings."""
     settings = settings_of(handler, **options.pop("changes", {}))
     simulator = options.pop("simulator", bowl)

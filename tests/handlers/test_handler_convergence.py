@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 from handlers_helpers import (
-    HANDLERS,
     OUTSIDE,
+    SEARCHES,
+    SearchName,
     assert_same,
     bowl,
     box,
@@ -27,7 +28,6 @@ from scipy.optimize import linprog
 import archeng
 from archeng import Design, Model, Result, Run, Status, StopReason
 from archeng.handlers.sides import Sides
-from archeng.settings import HandlerName
 
 AXES = np.array([1.0, 10.0, 100.0, 1000.0])
 
@@ -46,8 +46,8 @@ def assert_feasible(result: Result) -> None:
 # -- spheres and ellipsoids ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_the_unconstrained_sphere(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", SEARCHES)
+def test_the_unconstrained_sphere(handler: SearchName) -> None:
     ceiling = {"al": 1200, "active-set-es": 400}.get(handler, 800)
     model = Model("free")
     model.variable("x", shape=4, start=3.0, scale=1.0)
@@ -56,8 +56,8 @@ def test_the_unconstrained_sphere(handler: HandlerName) -> None:
     assert result.n_infeasible_calls == 0
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_the_sphere_inside_of_slack_rows(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", SEARCHES)
+def test_the_sphere_inside_of_slack_rows(handler: SearchName) -> None:
     """Rows that do not matter at the optimum cost next to nothing."""
     model = box(4, 0)
     if handler != "ap-bch":
@@ -75,6 +75,8 @@ def test_the_sphere_inside_of_slack_rows(handler: HandlerName) -> None:
     [
         ("arch", bowl, 900),
         ("arch", ellipsoid, 2000),
+        ("assisted", bowl, 100),
+        ("assisted", ellipsoid, 200),
         ("arch-nearest", bowl, 2500),
         ("resampling", bowl, 2800),
         ("death-penalty", bowl, 3000),
@@ -86,7 +88,7 @@ def test_the_sphere_inside_of_slack_rows(handler: HandlerName) -> None:
     ],
 )
 def test_active_bounds(
-    handler: HandlerName, objective: Callable[[Design], float], ceiling: int
+    handler: SearchName, objective: Callable[[Design], float], ceiling: int
 ) -> None:
     optimum = box_optimum(4, 2)
     best = float((AXES if objective is ellipsoid else np.ones(4)) @ optimum**2)
@@ -103,7 +105,7 @@ def test_active_bounds(
 
 @pytest.mark.parametrize(("handler", "gap"), [("al", 0.1), ("stochastic-ranking", 0.03)])
 def test_the_best_feasible_design_of_others_is_near_the_optimum(
-    handler: HandlerName, gap: float
+    handler: SearchName, gap: float
 ) -> None:
     """AL approaches the optimum from outside, so its feasible designs are few and not the best."""
     result = solved(handler, box(4, 2), max_evaluations=2500, seed=1)
@@ -112,16 +114,16 @@ def test_the_best_feasible_design_of_others_is_near_the_optimum(
     assert result.n_infeasible_calls > 0
 
 
-@pytest.mark.parametrize("handler", ["arch", "mcr", "active-set-es"])
-def test_linear_rows_in_the_corner_of_a_wedge(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", ["arch", "assisted", "mcr", "active-set-es"])
+def test_linear_rows_in_the_corner_of_a_wedge(handler: SearchName) -> None:
     result = solved(handler, wedge(), target=2 + 1e-4, max_evaluations=5000, seed=2)
     assert result.stop_reason is StopReason.TARGET
     np.testing.assert_allclose(result.x, [1, 1, 0], atol=2e-2)
     assert_feasible(result)
 
 
-@pytest.mark.parametrize("handler", ["arch", "active-set-es"])
-def test_a_nonlinear_equality(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", ["arch", "assisted", "active-set-es"])
+def test_a_nonlinear_equality(handler: SearchName) -> None:
     def distance(design: Design) -> float:
         return float(np.sum((design.x - [2.0, 1.0, 0.0]) ** 2))
 
@@ -132,8 +134,8 @@ def test_a_nonlinear_equality(handler: HandlerName) -> None:
     assert result.n_infeasible_calls == 0
 
 
-@pytest.mark.parametrize("handler", ["arch", "resampling", "ap-bch", "active-set-es"])
-def test_a_search_that_has_converged_says_so(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", ["arch", "assisted", "resampling", "ap-bch", "active-set-es"])
+def test_a_search_that_has_converged_says_so(handler: SearchName) -> None:
     result = solved(
         handler, box(2, 1), max_evaluations=4000, changes={"tol_objective": 1e-8, "tol_x": 1e-8}
     )
@@ -289,8 +291,8 @@ def test_a_vertex_with_more_limits_than_variables_is_left() -> None:
 # -- other shapes -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_one_variable(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", SEARCHES)
+def test_one_variable(handler: SearchName) -> None:
     model = Model("one")
     model.variable("x", lower=1, upper=5)
     result = solved(handler, model, max_evaluations=300)
@@ -298,8 +300,8 @@ def test_one_variable(handler: HandlerName) -> None:
     assert_feasible(result)
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_maximising_is_minimising_the_negative(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", SEARCHES)
+def test_maximising_is_minimising_the_negative(handler: SearchName) -> None:
     low = solved(handler, max_evaluations=80)
     high = solved(handler, simulator=upside_down, sense="maximize", max_evaluations=80)
     assert designs(low) == designs(high)
@@ -307,8 +309,8 @@ def test_maximising_is_minimising_the_negative(handler: HandlerName) -> None:
     assert high.maximize
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_fixed_variables_are_left_alone(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", SEARCHES)
+def test_fixed_variables_are_left_alone(handler: SearchName) -> None:
     model = model_for(handler)
     model.variable("fixed", lower=7, upper=7)
     result = solved(handler, model, max_evaluations=40)

@@ -13,6 +13,7 @@ import pytest
 from handlers_helpers import (
     INSIDE,
     OUTSIDE,
+    SearchName,
     Watching,
     bowl,
     box,
@@ -37,21 +38,21 @@ MODELS: dict[str, Callable[[], Model]] = {
 }
 
 
-def takes(handler: HandlerName, model: str) -> bool:
+def takes(handler: SearchName, model: str) -> bool:
     """Whether the handler can have the model at all."""
     if handler == "ap-bch":
         return model == "box"
     return model != "circle" or handler not in ("resampling", "death-penalty")
 
 
-PAIRS = [(h, m) for h in INSIDE for m in MODELS if takes(h, m)]
+PAIRS = [(h, m) for h in (*INSIDE, "assisted") for m in MODELS if takes(h, m)]
 
 
 # -- the promise --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("handler", "model"), PAIRS)
-def test_no_call_violates_a_row(handler: HandlerName, model: str) -> None:
+def test_no_call_violates_a_row(handler: SearchName, model: str) -> None:
     simulator = Watching(MODELS[model]())
     result = solved(
         handler,
@@ -67,8 +68,8 @@ def test_no_call_violates_a_row(handler: HandlerName, model: str) -> None:
     assert {e.max_violation for e in result.evaluations} == {0.0}
 
 
-@pytest.mark.parametrize("handler", INSIDE)
-def test_permission_to_call_everywhere_changes_nothing(handler: HandlerName) -> None:
+@pytest.mark.parametrize("handler", [*INSIDE, "assisted"])
+def test_permission_to_call_everywhere_changes_nothing(handler: SearchName) -> None:
     one = solved(handler)
     two = solved(handler, changes={"simulator_defined_everywhere": True})
     assert [e.x.tobytes() for e in one.evaluations] == [e.x.tobytes() for e in two.evaluations]

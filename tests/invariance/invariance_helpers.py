@@ -62,7 +62,7 @@ def play(
     settings: Settings | None = None,
     population_size: int | None = None,
 ) -> list[Played]:
-    settings = settings or Settings()
+    settings = settings or Settings(surrogate="none")
     repairer = Repairer(fs, settings)
     anchor = repairer.repair(distribution.mean, distribution)
     assert anchor.feasible

@@ -152,7 +152,7 @@ def beam(units: np.ndarray) -> archeng.Model:
 @pytest.mark.parametrize("units", [[1e3, 1e-3, 1.0], [2.54, 1e6, 1e-6]])
 def test_units_of_variables_do_not_change_a_run(units):
     units = np.array(units)
-    chosen = Settings(stop_tests=False)
+    chosen = Settings(surrogate="none", stop_tests=False)
 
     def objective(x) -> float:
         return float(x[0] ** 2 + 3 * (x[1] - 0.2) ** 2 + (x[2] - 0.7) ** 2 + x[0] * x[2])

@@ -10,7 +10,8 @@ from invariance_helpers import CASES, INF, compare, compiled, play, start_of
 import archeng
 from archeng.settings import Settings
 
-UNENDING = Settings(stop_tests=False)
+UNENDING = Settings(surrogate="none", stop_tests=False)
+ASSISTED = Settings(surrogate="auto", stop_tests=False)
 
 
 def model_of(name: str, rows=None) -> archeng.Model:
@@ -47,9 +48,10 @@ INCREASING = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("paper", [False, True], ids=["default", "paper"])
+@pytest.mark.parametrize("paper", [False, True], ids=["covariant", "symmetric"])
 def test_increasing_maps_of_the_objective_do_not_change_a_bit(name: str, paper: bool):
-    chosen = Settings(stop_tests=False, square_root="symmetric" if paper else "covariant")
+    root = "symmetric" if paper else "covariant"
+    chosen = Settings(surrogate="none", stop_tests=False, square_root=root)
     f = CASES[name].f
     one = evaluations(model_of(name), f, chosen)
     # Each pair of maps is enough for one of the two settings.
@@ -61,19 +63,21 @@ def test_increasing_maps_of_the_objective_do_not_change_a_bit(name: str, paper: 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_maximising_is_minimising_the_negative(name: str):
+@pytest.mark.parametrize("chosen", [UNENDING, ASSISTED], ids=["none", "auto"])
+def test_maximising_is_minimising_the_negative(name: str, chosen: Settings):
     f = CASES[name].f
-    one = evaluations(model_of(name), f, UNENDING)
-    two = evaluations(model_of(name), lambda x: -f(x), UNENDING, sense="maximize")
+    one = evaluations(model_of(name), f, chosen)
+    two = evaluations(model_of(name), lambda x: -f(x), chosen, sense="maximize")
     same_bits(one, two)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_same_seed_same_run(name: str):
+@pytest.mark.parametrize("chosen", [UNENDING, ASSISTED], ids=["none", "auto"])
+def test_same_seed_same_run(name: str, chosen: Settings):
     f = CASES[name].f
-    one, two = (evaluations(model_of(name), f, UNENDING, seed=8) for _ in range(2))
+    one, two = (evaluations(model_of(name), f, chosen, seed=8) for _ in range(2))
     same_bits(one, two)
-    other = evaluations(model_of(name), f, UNENDING, seed=9)
+    other = evaluations(model_of(name), f, chosen, seed=9)
     assert other[5].sampled.tobytes() != one[5].sampled.tobytes()
 
 
@@ -138,8 +142,8 @@ NEAREST_ONLY = Settings(handler="arch-nearest")
 @pytest.mark.parametrize(
     ("name", "chosen", "seed"),
     [
-        ("linear", Settings(), 0),
-        ("linear", Settings(), 1),
+        ("linear", Settings(surrogate="none"), 0),
+        ("linear", Settings(surrogate="none"), 1),
         ("linear", NEAREST_ONLY, 3),
         ("convex", NEAREST_ONLY, 0),
         ("convex", NEAREST_ONLY, 1),

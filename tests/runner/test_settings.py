@@ -19,11 +19,15 @@ def test_defaults_are_valid_and_equal() -> None:
     assert Settings().stop_tests is True
 
 
-def test_paper_differs_from_the_defaults_in_two_points() -> None:
+def test_paper_differs_from_the_defaults_in_three_points() -> None:
     paper = Settings.paper()
     assert paper.square_root == "symmetric"
     assert paper.reuse_designs is False
-    assert dataclasses.replace(paper, square_root="covariant", reuse_designs=True) == Settings()
+    assert paper.surrogate == "none"
+    default = dataclasses.replace(
+        paper, square_root="covariant", reuse_designs=True, surrogate="auto"
+    )
+    assert default == Settings()
 
 
 def test_frozen_and_keyword_only() -> None:
@@ -47,6 +51,7 @@ def test_frozen_and_keyword_only() -> None:
         {"max_condition": np.inf},
         {"start_candidates": 1},
         {"stop_tests": False},
+        {"surrogate": "none"},
     ],
 )
 def test_values_at_the_edge_are_valid(options: dict[str, Any]) -> None:
@@ -86,6 +91,8 @@ def test_values_at_the_edge_are_valid(options: dict[str, Any]) -> None:
         ("ranking_probability", 1.5),
         ("stop_tests", "no"),
         ("reuse_designs", "no"),
+        ("surrogate", "no"),
+        ("surrogate", None),
     ],
 )
 def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import archeng
-from archeng import Design, Model, Status, StopReason
+from archeng import Design, Model, Settings, Status, StopReason
 from archeng.errors import SimulatorError
+from archeng.settings import SurrogateName
+
+either = pytest.mark.parametrize("surrogate", ["auto", "none"])
 
 OPTIMUM = 0.875  # of x^2 + y^2 + x on x + y >= 1: at (1/4, 3/4)
 
@@ -53,8 +56,14 @@ def raising_on_the_left(design: Design) -> float:
     ],
 )
 @pytest.mark.parametrize("seed", [1, 2])
-def test_failures_in_a_part_of_the_space(simulator: Any, status: str, seed: int) -> None:
-    result = archeng.solve(make(), simulator, seed=seed, start=[3, 3], sigma=0.5)
+@either
+def test_failures_in_a_part_of_the_space(
+    simulator: Any, status: str, seed: int, surrogate: SurrogateName
+) -> None:
+    settings = Settings(surrogate=surrogate)
+    result = archeng.solve(
+        make(), simulator, seed=seed, start=[0.2, 3], sigma=0.5, settings=settings
+    )
     assert result.fun == pytest.approx(OPTIMUM, abs=1e-6)
     np.testing.assert_allclose(result.x, [0.25, 0.75], atol=1e-3)
     assert result.n_infeasible_calls == 0
@@ -72,16 +81,19 @@ def test_failures_in_a_part_of_the_space(simulator: Any, status: str, seed: int)
     assert f"{len(bad)} calls did not end well" in str(result)
 
 
-def test_generations_that_failed_altogether_are_no_convergence() -> None:
+@either
+def test_generations_that_failed_altogether_are_no_convergence(surrogate: SurrogateName) -> None:
     """Failures have no objective, so they cannot have equal objectives."""
     calls = 0
 
     def broken_for_a_while(design: Design) -> float:
         nonlocal calls
         calls += 1
-        return np.nan if 30 < calls <= 60 else objective(design)
+        return np.nan if 10 < calls <= 40 else objective(design)
 
-    result = archeng.solve(make(), broken_for_a_while, seed=1)
+    settings = Settings(surrogate=surrogate)
+    result = archeng.solve(make(), broken_for_a_while, seed=1, settings=settings)
+    assert sum(e.status == "invalid" for e in result.evaluations) == 30
     assert result.stop_reason is not StopReason.EQUAL_OBJECTIVES
     assert result.fun == pytest.approx(OPTIMUM, abs=1e-6)
 
@@ -115,7 +127,10 @@ def test_a_first_generation_without_a_number_ends_the_run(value: Any) -> None:
 
 
 @pytest.mark.parametrize("calls_that_fail", [1, 3])
-def test_an_exception_on_the_first_calls_does_not_end_the_run(calls_that_fail: int) -> None:
+@either
+def test_an_exception_on_the_first_calls_does_not_end_the_run(
+    calls_that_fail: int, surrogate: SurrogateName
+) -> None:
     calls = 0
 
     def hesitant(design: Design) -> float:
@@ -123,12 +138,14 @@ def test_an_exception_on_the_first_calls_does_not_end_the_run(calls_that_fail: i
         calls += 1
         return 1 / 0 if calls <= calls_that_fail else objective(design)
 
-    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50)
+    settings = Settings(surrogate=surrogate, stop_tests=False)
+    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50, settings=settings)
     statuses = [e.status for e in result.evaluations]
     assert statuses == ["failed"] * calls_that_fail + ["ok"] * (50 - calls_that_fail)
 
 
-def test_nan_on_the_first_call_does_not_end_the_run() -> None:
+@either
+def test_nan_on_the_first_call_does_not_end_the_run(surrogate: SurrogateName) -> None:
     calls = 0
 
     def hesitant(design: Design) -> float:
@@ -136,8 +153,9 @@ def test_nan_on_the_first_call_does_not_end_the_run() -> None:
         calls += 1
         return np.nan if calls == 1 else objective(design)
 
-    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50)
-    assert result.evaluations[0].status == "invalid"
+    settings = Settings(surrogate=surrogate, stop_tests=False)
+    result = archeng.solve(make(), hesitant, seed=1, max_evaluations=50, settings=settings)
+    assert [e.status for e in result.evaluations] == ["invalid"] + ["ok"] * 49
     assert result.nfev == 50
 
 
@@ -168,14 +186,21 @@ def test_ctrl_c_keeps_what_was_computed(at: int) -> None:
     assert "interrupted" in str(result)
 
 
-def test_ctrl_c_in_the_callback() -> None:
+@either
+def test_ctrl_c_in_the_callback(surrogate: SurrogateName) -> None:
+    seen: list[int] = []
+
     def callback(run: Any) -> None:
+        seen.append(run.n_evaluations)
         if len(run.history) == 2:
             raise KeyboardInterrupt
 
-    result = archeng.solve(make(), objective, seed=1, callback=callback)
+    settings = Settings(surrogate=surrogate)
+    result = archeng.solve(make(), objective, seed=1, callback=callback, settings=settings)
     assert result.stop_reason is StopReason.INTERRUPTED
-    assert result.nfev == 12
+    assert seen == ([6, 12] if surrogate == "none" else [6, 7])  # one design is proposed
+    assert result.nfev == seen[-1]
+    assert len(result.history) == 2
 
 
 def test_a_simulator_cannot_change_the_design() -> None:

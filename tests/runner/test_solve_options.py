@@ -12,6 +12,9 @@ import pytest
 import archeng
 from archeng import Design, Model, Result, Run, Settings, Status, StopReason
 from archeng.errors import ModelError, SettingsError, SimulatorError
+from archeng.settings import SurrogateName
+
+either = pytest.mark.parametrize("surrogate", ["auto", "none"])
 
 
 def make() -> Model:
@@ -34,7 +37,10 @@ def run(**options: Any) -> Result:
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 7, 17, 60])
 @pytest.mark.parametrize("population_size", [None, 10])
-def test_max_evaluations_is_a_hard_cap(limit: int, population_size: int | None) -> None:
+@either
+def test_max_evaluations_is_a_hard_cap(
+    limit: int, population_size: int | None, surrogate: SurrogateName
+) -> None:
     calls: list[Design] = []
     result = archeng.solve(
         make(),
@@ -42,6 +48,7 @@ def test_max_evaluations_is_a_hard_cap(limit: int, population_size: int | None) 
         seed=1,
         max_evaluations=limit,
         population_size=population_size,
+        settings=Settings(surrogate=surrogate, stop_tests=False),
     )
     assert len(calls) == result.nfev == limit
     assert result.stop_reason is StopReason.MAX_EVALUATIONS
@@ -51,15 +58,20 @@ def test_max_evaluations_is_a_hard_cap(limit: int, population_size: int | None) 
     assert result.history[-1].evaluations == limit
 
 
-def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
-    short, long = run(max_evaluations=23), run(max_evaluations=61)
+@either
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(surrogate: SurrogateName) -> None:
+    settings = Settings(surrogate=surrogate, stop_tests=False)
+    short, long = (run(max_evaluations=k, settings=settings) for k in (23, 61))
+    assert (short.nfev, long.nfev) == (23, 61)
     for a, b in zip(short.evaluations, long.evaluations[:23], strict=True):
         assert a.x.tobytes() == b.x.tobytes()
 
 
-def test_max_evaluations_caps_restarts_too() -> None:
-    result = run(max_evaluations=700, restarts=9, settings=Settings(tol_objective=1e-2))
-    assert result.nfev == 700
+@pytest.mark.parametrize(("surrogate", "limit"), [("auto", 100), ("none", 700)])
+def test_max_evaluations_caps_restarts_too(surrogate: SurrogateName, limit: int) -> None:
+    settings = Settings(surrogate=surrogate, tol_objective=1e-2)
+    result = run(max_evaluations=limit, restarts=9, settings=settings)
+    assert result.nfev == limit
     assert result.provenance["restarts_used"] >= 1
     assert result.stop_reason is StopReason.MAX_EVALUATIONS
 
@@ -129,7 +141,10 @@ def test_target_of_a_maximisation() -> None:
 # -- callback -----------------------------------------
 
 
-def test_callback_sees_the_run_after_every_generation_and_can_stop_it() -> None:
+@either
+def test_callback_sees_the_run_after_every_generation_and_can_stop_it(
+    surrogate: SurrogateName,
+) -> None:
     seen: list[tuple[int, int]] = []
 
     def callback(run: Run) -> None:
@@ -137,15 +152,19 @@ def test_callback_sees_the_run_after_every_generation_and_can_stop_it() -> None:
         if len(seen) == 3:
             raise StopIteration
 
-    result = run(callback=callback)
-    assert seen == [(1, 6), (2, 12), (3, 18)]
+    result = run(callback=callback, settings=Settings(surrogate=surrogate))
+    if surrogate == "none":
+        assert seen == [(1, 6), (2, 12), (3, 18)]
+    else:  # one design is proposed after the other
+        assert seen == [(1, 6), (2, 7), (3, 8)]
     assert result.stop_reason is StopReason.CALLBACK
     assert result.status is Status.STOPPED
-    assert result.nfev == 18
+    assert result.nfev == seen[-1][1]
 
 
 def test_callback_does_not_change_the_run() -> None:
     quiet, watched = run(max_evaluations=60), run(max_evaluations=60, callback=lambda r: None)
+    assert quiet.nfev >= 15
     assert [e.x.tolist() for e in quiet.evaluations] == [e.x.tolist() for e in watched.evaluations]
 
 

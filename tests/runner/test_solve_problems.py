@@ -435,7 +435,7 @@ def test_an_infeasible_start_is_repaired(start: Any) -> None:
 
 def test_the_search_begins_around_the_start() -> None:
     result = archeng.solve(
-        disc(), lambda d: sphere(d.x), seed=1, start=[0.5, -0.5], sigma=1e-6, max_evaluations=20
+        disc(), lambda d: sphere(d.x), seed=1, start=[0.5, -0.5], sigma=1e-6, max_evaluations=8
     )
     for e in result.evaluations:
         np.testing.assert_allclose(e.x, [0.5, -0.5], atol=1e-4)

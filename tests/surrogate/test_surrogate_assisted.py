@@ -126,9 +126,6 @@ def test_a_quadratic_objective_in_a_polytope(seed: int) -> None:
     assert calls_until(result, 1e-6) < calls_until(plain, 1e-6)
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="the status does not know that the model may end a run"
-)
 def test_a_run_that_the_model_ends_is_a_success() -> None:
     result = archeng.solve(polytope(), bowl, seed=1, max_evaluations=600)
     assert result.fun == pytest.approx(0, abs=1e-8)
@@ -137,7 +134,6 @@ def test_a_run_that_the_model_ends_is_a_success() -> None:
     assert result.success
 
 
-@pytest.mark.xfail(strict=False, reason="short rounds never exhaust the trust: it is opened again")
 def test_runs_end_soon_after_the_optimum() -> None:
     """The optimum of a quadratic is known to ten digits after some twenty calls."""
     calls = [

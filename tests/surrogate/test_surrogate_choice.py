@@ -14,7 +14,7 @@ from archeng.distribution import Floats
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.fit import make_system
 from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import NOISES, PRIORS
+from archeng.surrogate.priors import PRIORS
 from archeng.surrogate.transforms import IDENTITY, transforms_for
 
 
@@ -34,13 +34,10 @@ def test_no_other_model_has_a_better_score(seed: int) -> None:
     kernels = Kernels(A)
     best = choose(kernels, y)
     assert best is not None
-    for prior in PRIORS:
-        for transform in transforms_for(y):
+    for prior in PRIORS:  # reweighted ones are tried with the best transform of the others
+        for transform in [best.transform] if prior.rounds else transforms_for(y):
             other = fitted(kernels, y, prior, transform)
-            assert other is None or best.score <= other.score
-    for noise in NOISES:
-        other = fitted(kernels, y, replace(best.prior, noise=noise), best.transform)
-        assert other is None or best.score <= other.score
+            assert other is None or best.score <= other.score + 1e-5
 
 
 @few
