@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-import bench-runtime clean
+.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -53,6 +53,16 @@ bench-repair: setup  ## repair success and time, ladder against IPOPT alone
 
 bench-overhead: setup  ## overhead per simulator call, and where it goes
 	$(BIN)/python -m case_studies.benchmarks.overhead
+
+bench-surrogate: setup  ## overhead per simulator call with the surrogate, and where it goes
+	$(BIN)/python -m case_studies.benchmarks.surrogate
+
+bench-calls: setup  ## calls to target with the surrogate beside published figures (an hour), into out/surrogate
+	$(BIN)/python -m case_studies.surrogate all --jobs $(JOBS) --out out/surrogate
+
+bench-peers: setup  ## calls to target beside other packages (hours; goes on where it stopped), into out/peers
+	$(PIP) install --quiet --editable '.[bench]'
+	$(BIN)/python -m case_studies.peers --jobs $(JOBS) --out out/peers
 
 bench-import: setup  ## import time of Pyomo models and .nl files against their size
 	$(BIN)/python -m case_studies.benchmarks.importing

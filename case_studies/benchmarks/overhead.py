@@ -3,7 +3,8 @@
 The simulator is a cheap quadratic whose minimum violates most rows (for the wind farm: a wake
 model, and then a quadratic that pulls all turbines to one point, the worst case for the
 spacing rows), so that nearly all time is archeng's own. Each row is one
-seeded run with default settings; times are wall-clock per simulator call.
+seeded run of ARCH alone (default settings without surrogate, whose own cost is measured by
+``make bench-surrogate``); times are wall-clock per simulator call.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ GROWTH_M: list[Case] = (
 def measure(case: Case, calls: int, seed: int) -> dict[str, Any]:
     """One run; time per call by part."""
     label, build, simulator, target = case
-    run = archeng.Run(build(), simulator, max_evaluations=calls, seed=seed)
+    settings = archeng.Settings(surrogate="none")
+    run = archeng.Run(build(), simulator, max_evaluations=calls, seed=seed, settings=settings)
     run.step()  # compiles the solvers
     first = run.n_evaluations
     begin = time.perf_counter()
