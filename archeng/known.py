@@ -31,6 +31,10 @@ class Known:
         """Return the last k > 0 of them."""
         return Known(self.points[-k:], self.objectives[-k:])
 
+    def and_pending(self, x: Floats) -> Known:
+        """Return them and a design (n,) whose objective is not known yet."""
+        return Known(np.concatenate((self.points, x[None])), np.append(self.objectives, np.nan))
+
     def last_and(self, position: int, k: int) -> Known:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
         recent = self.last(k)

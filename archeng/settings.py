@@ -71,6 +71,9 @@ class Settings:
     surrogate : {"auto", "none"}
         ``auto``: a model of the objective, chosen by how well it predicts, proposes designs
         between the generations of ARCH. ``none``: ARCH alone. Other handlers have none.
+    proposals : int
+        Designs that the model proposes at a time. One at a time needs the fewest calls; as many
+        as there are workers keep them busy.
     """
 
     handler: HandlerName = "arch"
@@ -88,6 +91,7 @@ class Settings:
     stop_tests: bool = True
     reuse_designs: bool = True
     surrogate: SurrogateName = "auto"
+    proposals: int = 1
 
     def __post_init__(self) -> None:
         _choice("handler", self.handler, get_args(HandlerName))
@@ -102,7 +106,7 @@ class Settings:
         for name in ("simulator_defined_everywhere", "stop_tests", "reuse_designs"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}.")
-        for name in ("ipopt_max_iterations", "start_candidates", "max_samples"):
+        for name in ("ipopt_max_iterations", "start_candidates", "max_samples", "proposals"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a positive integer, got {value!r}.")

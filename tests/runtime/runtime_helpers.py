@@ -149,7 +149,9 @@ def begun(path: Path | str) -> list[str]:
 
 # -- the same run ----------------------------------------------------------------------------
 
-FAST = Settings(tol_x=0.5)  # converges soon, so that restarts begin soon
+PLAIN = Settings(surrogate="none")  # generations of ARCH only, all of the same size
+FAST = Settings(surrogate="none", tol_x=0.5)  # converges soon, so that restarts begin soon
+ASSISTED = Settings()  # a model of the objective proposes designs, one after the other
 
 CASES: dict[str, dict[str, Any]] = {
     "budget within a generation": {"max_evaluations": 33},
@@ -170,7 +172,21 @@ CASES: dict[str, dict[str, Any]] = {
         "seed": 8,
     },
     "equality, maximize": {"model": "can", "sense": "maximize", "max_evaluations": 45},
+    "proposals": {"objective": "waves", "max_evaluations": 40, "settings": ASSISTED, "seed": 8},
+    "proposals to the end": {
+        "objective": "fragile",
+        "max_evaluations": 300,
+        "settings": ASSISTED,
+    },
+    "proposals, restarts": {
+        "model": "can",
+        "objective": "waves",
+        "restarts": 3,
+        "settings": ASSISTED,
+        "max_evaluations": 120,
+    },
 }
+"""Without settings they are those of `PLAIN`."""
 
 
 @functools.cache
@@ -188,7 +204,7 @@ def _target() -> float:
 
 def solve_case(name: str, **options: Any) -> Result:
     """Run one of the cases; options replace those of the case."""
-    case = {"seed": 5, **CASES[name]}
+    case = {"seed": 5, "settings": PLAIN, **CASES[name]}
     if "target" in case:
         case["target"] = _target()
     model = MODELS[case.pop("model", "line")]()

@@ -83,6 +83,10 @@ def test_killed_at_a_random_moment(calls: int, seconds: float, runs: Runs, tmp_p
         ("duplicates", 0.7),
         ("paper", 0.9),
         ("target within a generation", 0.99),
+        ("proposals", 0.3),
+        ("proposals", 0.8),
+        ("proposals to the end", 0.9),
+        ("proposals, restarts", 0.7),
     ],
 )
 def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from runtime_helpers import (
     CASES,
+    PLAIN,
     Logged,
     assert_same,
     begun,
@@ -27,7 +28,7 @@ from runtime_helpers import (
 )
 
 import archeng
-from archeng import Design, Model, Settings, StopReason
+from archeng import Design, Model, StopReason
 from archeng.errors import JournalError, SettingsError, SimulatorError
 
 NAME = "budget within a generation"
@@ -60,7 +61,7 @@ def test_a_finished_run_makes_no_call(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [1, 5, 6, 7, 12, 13, 30])
-@pytest.mark.parametrize("name", [NAME, "failures"])
+@pytest.mark.parametrize("name", [NAME, "failures", "proposals"])
 def test_a_larger_budget_goes_on_like_a_run_that_had_it(
     first: int, name: str, tmp_path: Path
 ) -> None:
@@ -78,10 +79,11 @@ def test_a_larger_budget_goes_on_like_a_run_that_had_it(
 
 
 @pytest.mark.parametrize("first", [40, 131])
-def test_a_larger_budget_with_restarts(first: int, tmp_path: Path) -> None:
-    solve_case("restarts", journal=tmp_path / "run.db", max_evaluations=first)
+@pytest.mark.parametrize("name", ["restarts", "proposals, restarts"])
+def test_a_larger_budget_with_restarts(name: str, first: int, tmp_path: Path) -> None:
+    solve_case(name, journal=tmp_path / "run.db", max_evaluations=first)
     longer = archeng.resume(tmp_path / "run.db", Logged("waves"), max_evaluations=200)
-    assert_same(longer, solve_case("restarts", max_evaluations=200))
+    assert_same(longer, solve_case(name, max_evaluations=200))
     assert longer.history[-1].restart >= 1
 
 
@@ -188,6 +190,7 @@ def test_a_changed_tolerance_is_refused(tmp_path: Path) -> None:
         ({"tol_x": 1e-9}, "tol_x: 1e-12 became 1e-09"),
         ({"square_root": "symmetric"}, "square_root: 'covariant' became 'symmetric'"),
         ({"reuse_designs": False}, "reuse_designs: True became False"),
+        ({"surrogate": "auto"}, "surrogate: 'none' became 'auto'"),
     ],
 )
 def test_changed_settings_are_refused_by_name(
@@ -195,9 +198,9 @@ def test_changed_settings_are_refused_by_name(
 ) -> None:
     solve_case(NAME, journal=tmp_path / "run.db", max_evaluations=10)
     with pytest.raises(JournalError) as caught:
-        archeng.resume(tmp_path / "run.db", bowl, settings=replace(Settings(), **change))
+        archeng.resume(tmp_path / "run.db", bowl, settings=replace(PLAIN, **change))
     assert str(caught.value).endswith(words)
-    archeng.resume(tmp_path / "run.db", bowl, settings=Settings())
+    archeng.resume(tmp_path / "run.db", bowl, settings=PLAIN)
 
 
 @pytest.mark.parametrize("option", ["seed", "start", "sigma", "restarts", "population_size"])

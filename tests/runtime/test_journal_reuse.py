@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from runtime_helpers import (
     FAST,
+    PLAIN,
     Logged,
     assert_same,
     begun,
@@ -50,6 +51,7 @@ def same_designs(result: Any, other: Any) -> None:
         (NAME, {"settings": FAST, "max_evaluations": 300}),
         ("equality, maximize", {"settings": FAST, "max_evaluations": 300}),
         ("restarts", {"restarts": 1, "max_evaluations": 900}),
+        ("proposals", {"max_evaluations": 900}),
     ],
 )
 @pytest.mark.parametrize("workers", [None, "threads:2"])
@@ -170,7 +172,7 @@ def ask_and_tell(run: Run, generations: int | None = None) -> list[bytes]:
     return simulated
 
 
-OPTIONS: dict[str, Any] = {"seed": 5, "max_evaluations": 33}
+OPTIONS: dict[str, Any] = {"seed": 5, "max_evaluations": 33, "settings": PLAIN}
 
 
 @pytest.mark.parametrize("generations", [0, 1, 4, None])

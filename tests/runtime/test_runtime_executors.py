@@ -82,6 +82,20 @@ def test_the_cases_are_what_they_say() -> None:
     simulated = [e.x.tobytes() for e in reference("paper").evaluations]
     assert len(set(simulated)) < len(simulated)
     assert reference("restarts").history[-1].restart >= 1
+    proposals = {name: proposed(name) for name in CASES}
+    assert {name for name, count in proposals.items() if count} == {
+        name for name in CASES if "proposals" in name
+    }
+    assert proposals["proposals"] >= 20
+    assert reference("proposals").stop_reason is StopReason.MAX_EVALUATIONS
+    ended = reference("proposals to the end")
+    assert ended.stop_reason is StopReason.CONVERGED
+    assert {e.status for e in ended.evaluations} == {"ok", "failed", "invalid"}
+    assert reference("proposals, restarts").history[-1].restart >= 1
+
+
+def proposed(name: str) -> int:
+    return sum(e.repair_kind == "proposed" for e in reference(name).evaluations)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -99,7 +113,7 @@ def test_threads_and_executors(name: str, workers: str) -> None:
         assert_same(solve_case(name, workers=workers, delay=SHUFFLING), reference(name))
 
 
-@pytest.mark.parametrize("name", ["target within a generation", "paper", "restarts"])
+@pytest.mark.parametrize("name", ["target within a generation", "paper", "restarts", "proposals"])
 def test_two_processes(name: str) -> None:
     assert_same(solve_case(name, workers=2, delay=SHUFFLING), reference(name))
 

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 import archeng
 from archeng import Design, Model, Result, Run, Settings, Status, StopReason
-from archeng.handlers.assisted import Notes
+from archeng.handlers.notes import Notes
 from archeng.repair import RepairKind
 from archeng.surrogate import Trust
 
