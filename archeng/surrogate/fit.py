@@ -31,7 +31,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
 from archeng.distribution import Floats
 from archeng.surrogate.interpolant import Interpolant
@@ -66,16 +65,24 @@ class System:
     @cached_property
     def factors(self) -> Any:
         """LU factors of the matrix."""
-        return lu_factor(self.matrix, check_finite=False)
+        from scipy.linalg import LinAlgWarning, lu_factor  # late: workers start without it
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            return lu_factor(self.matrix, check_finite=False)
 
     def solve(self, y: Floats) -> Floats:
         """Weights and linear part (p + n + 1,)."""
+        from scipy.linalg import lu_solve
+
         rhs = np.concatenate((y, np.zeros(self.A.shape[1] + 1)))
         return np.asarray(lu_solve(self.factors, rhs, check_finite=False), dtype=float)
 
     @cached_property
     def diagonal(self) -> Floats:
         """Diagonal (p,) of the inverse of the matrix."""
+        from scipy.linalg import lu_solve
+
         inverse = lu_solve(self.factors, np.eye(len(self.matrix)), check_finite=False)
         return np.diag(inverse)[: len(self.A)].copy()
 
@@ -147,9 +154,7 @@ def fit(kernels: Kernels, y: Floats, prior: Prior) -> Fit | None:
 
 def fit_with(system: System, y: Floats) -> Fit | None:
     """Fit a model with a system that is there already; None if it is singular."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)
-        solution = system.solve(y)
+    solution = system.solve(y)
     if not np.all(np.isfinite(solution)):
         return None
     return Fit(system.model(solution), solution, system, y)
