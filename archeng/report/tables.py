@@ -38,10 +38,12 @@ def result_table(
     if evaluations:
         kinds = Counter(e.repair_kind for e in evaluations)
         drawn, outside = kinds.pop("feasible", 0), kinds.pop("unrepaired", 0)
+        proposed = kinds.pop("proposed", 0)
         how = ", ".join(f"{n} to the {k}" for k, n in sorted(kinds.items()))
         parts.append(
             f"{drawn} simulated designs were feasible as sampled, {sum(kinds.values())} were "
             f"repaired{f' ({how})' if how else ''}"
+            + (f", {proposed} were proposed by a model of the objective" if proposed else "")
             + (f", {outside} violated constraints" if outside else "")
         )
         bad = [e for e in evaluations if e.status != "ok"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,6 +69,11 @@ class Data:
     def kernels(self) -> Kernels:
         """Kernel matrices of the designs."""
         return Kernels(self.A)
+
+    def trimmed(self) -> Data:
+        """Return the better two thirds: without what may lie beyond a cliff of the objective."""
+        good = self.y <= np.quantile(self.y, 2 / 3)
+        return replace(self, A=self.A[good], y=self.y[good])
 
 
 def select(frame: Frame, known: Known) -> Data | None:

@@ -20,6 +20,8 @@ from archeng.surrogate.trust import Mode, Trust, without
 
 _NEW = 1e-3  # least distance from known designs, as a fraction of the step
 _FAR = 3.0  # standard deviations of designs all over the set, in those of the frame
+_POOR = float(np.log(1e-2))  # score of a model that may be spoilt by designs beyond a cliff
+_MUCH_BETTER = float(np.log(10))  # by how much one without them has to be better
 _SHORTEST = 1e-12  # steps below this are no steps
 
 
@@ -58,6 +60,8 @@ class Selection:
     noise : float
     variances : ndarray, shape (n, n)
         Of the entries of the Hessian, reweighted.
+    trimmed : int
+        Whether it was fitted to the better designs only.
     calls : int
     """
 
@@ -65,6 +69,7 @@ class Selection:
     transform: int = 0
     noise: float = 0.0
     variances: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    trimmed: int = 0
     calls: int = 0
 
 
@@ -106,8 +111,8 @@ class Proposer:
         data = select(frame, known)
         if data is None:
             return trust, selection, None
+        selection, choice, data = _chosen(data, selection, len(known))
         view = _View(frame, known, data, starts, rng)
-        selection, choice = _chosen(data, selection, len(known))
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -217,34 +222,42 @@ class _View:
     rng: np.random.Generator
 
 
-def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None]:
-    """Fit the model that was chosen before, or choose again if there are more designs.
+def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None, Data]:
+    """Fit the model that was chosen before, or choose again after some calls.
 
-    None if there are too few designs for more than a linear model.
+    Returns the designs that were used, too. There is no choice if there are too few designs for
+    more than a linear model.
     """
     p, n = data.A.shape
     if p < n + 2:
-        return selection, None
+        return selection, None, data
     if selection.prior >= 0 and calls - selection.calls < _patience(p):
+        used = data.trimmed() if selection.trimmed else data
         prior = replace(PRIORS[selection.prior], noise=selection.noise)
-        system = make_system(data.kernels, prior, data.y, selection.variances)
-        choice = fitted(data.kernels, data.y, prior, TRANSFORMS[selection.transform], system)
-        if choice is not None:
-            return selection, choice
-    choice = choose(data.kernels, data.y)
+        system = make_system(used.kernels, prior, used.y, selection.variances)
+        transform = TRANSFORMS[selection.transform]
+        choice = fitted(used.kernels, used.y, prior, transform, system)
+        if choice is not None and len(used.y) >= n + 2:
+            return selection, choice, used
+    used, choice = data, choose(data.kernels, data.y)
     if choice is None:
-        return Selection(), None
+        return Selection(), None, data
+    if choice.score > _POOR:
+        better = data.trimmed()
+        if len(better.y) >= n + 3:
+            other = choose(better.kernels, better.y)
+            if other is not None and other.score < choice.score - _MUCH_BETTER:
+                used, choice = better, other
     names = [prior.name for prior in PRIORS]
-    return (
-        Selection(
-            names.index(choice.prior.name),
-            TRANSFORMS.index(choice.transform),
-            choice.prior.noise,
-            choice.fit.system.variances,
-            calls,
-        ),
-        choice,
+    found = Selection(
+        prior=names.index(choice.prior.name),
+        transform=TRANSFORMS.index(choice.transform),
+        noise=choice.prior.noise,
+        variances=choice.fit.system.variances,
+        trimmed=int(used is not data),
+        calls=calls,
     )
+    return found, choice, used
 
 
 def _patience(p: int) -> int:

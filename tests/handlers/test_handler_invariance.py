@@ -15,6 +15,7 @@ from handlers_helpers import HANDLERS, Vector, bowl, box, designs, model_for, se
 from archeng import Design, Model
 from archeng.distribution import Distribution
 from archeng.handlers import make_handler
+from archeng.known import Known
 from archeng.model import compile_model
 from archeng.repair import Repairer
 from archeng.settings import HandlerName
@@ -107,7 +108,7 @@ def played(handler: HandlerName, A: Vector, t: Vector, generations: int) -> list
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
     search, rng, result = made.begin(distribution, start, None), np.random.default_rng(6), []
     for _ in range(generations):
-        search, population = made.populate(search, rng, None)
+        search, population = made.populate(search, rng, Known(np.zeros((0, 3)), np.zeros(0)))
         points = np.array([(r.x - t) @ inverse.T for r in population.repairs])
         simulated = np.array([made.outside or r.feasible for r in population.repairs])
         objectives = np.where(simulated, np.sum(points**2 * [1, 4, 9], axis=1), np.nan)

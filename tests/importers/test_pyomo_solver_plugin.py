@@ -50,12 +50,12 @@ def test_the_factory_knows_it() -> None:
 
 
 def test_options_of_the_constructor_the_attribute_and_the_call() -> None:
-    solver = pyo.SolverFactory("archeng", seed=5, max_evaluations=30)
-    assert solver.solve(circle()).archeng.nfev == 30
-    solver.options["max_evaluations"] = 20
+    solver = pyo.SolverFactory("archeng", seed=5, max_evaluations=15)
+    assert solver.solve(circle()).archeng.nfev == 15
+    solver.options["max_evaluations"] = 18
     solver.options.population_size = 10
     first = solver.solve(circle()).archeng
-    assert (first.nfev, first.provenance["seed"]) == (20, 5)
+    assert (first.nfev, first.provenance["seed"]) == (18, 5)
     assert {g.population_size for g in first.history} == {10}
     call = solver.solve(circle(), options={"max_evaluations": 12, "seed": 6}).archeng
     assert (call.nfev, call.provenance["seed"]) == (12, 6)
@@ -65,8 +65,8 @@ def test_options_of_the_constructor_the_attribute_and_the_call() -> None:
 
 
 def test_options_as_a_dictionary_of_the_constructor_as_pyomos_own_solvers_take_them() -> None:
-    solver = pyo.SolverFactory("archeng", options={"seed": 5, "max_evaluations": 30})
-    assert solver.solve(circle()).archeng.nfev == 30
+    solver = pyo.SolverFactory("archeng", options={"seed": 5, "max_evaluations": 15})
+    assert solver.solve(circle()).archeng.nfev == 15
 
 
 @pytest.mark.parametrize("how", ["constructor", "attribute", "call"])
@@ -259,12 +259,12 @@ def test_unsupported_models_are_raised() -> None:
 def test_tee_prints_progress_and_the_result_to_standard_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    results = solve(circle(), tee=True, options={"max_evaluations": 30})
+    results = solve(circle(), tee=True, options={"max_evaluations": 15})
     out, err = capsys.readouterr()
-    assert "30/30 calls" in out
+    assert "15/15 calls" in out
     assert str(results.archeng) in out
     assert err == ""
-    solve(circle(), options={"max_evaluations": 30})
+    solve(circle(), options={"max_evaluations": 15})
     assert capsys.readouterr().out == ""
 
 

@@ -97,11 +97,12 @@ def rescaled(name: str, factors):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_powers_of_two_on_the_rows_do_not_change_a_bit(name: str):
+@pytest.mark.parametrize("chosen", [UNENDING, ASSISTED], ids=["none", "auto"])
+def test_powers_of_two_on_the_rows_do_not_change_a_bit(name: str, chosen: Settings):
     f = CASES[name].f
     factors = [2.0**k for k in (10, -7, 3, -20, 15, 1, -4)]
-    one = evaluations(model_of(name), f, UNENDING)
-    same_bits(one, evaluations(model_of(name, rescaled(name, factors)), f, UNENDING))
+    one = evaluations(model_of(name), f, chosen)
+    same_bits(one, evaluations(model_of(name, rescaled(name, factors)), f, chosen))
 
 
 @pytest.mark.parametrize("name", CASES)

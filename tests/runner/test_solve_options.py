@@ -155,8 +155,10 @@ def test_callback_sees_the_run_after_every_generation_and_can_stop_it(
     result = run(callback=callback, settings=Settings(surrogate=surrogate))
     if surrogate == "none":
         assert seen == [(1, 6), (2, 12), (3, 18)]
-    else:  # one design is proposed after the other
-        assert seen == [(1, 6), (2, 7), (3, 8)]
+    else:  # proposals are generations, too
+        assert seen[0] == (1, 6)
+        assert seen == [(g.generation + 1, g.evaluations) for g in result.history]
+        assert [set(g.repairs) for g in result.history[1:]] == [{"proposed"}] * 2
     assert result.stop_reason is StopReason.CALLBACK
     assert result.status is Status.STOPPED
     assert result.nfev == seen[-1][1]
