@@ -113,6 +113,7 @@ class Assisted:
             notes,
             trust=after(notes.trust, improved, ratio, notes.step) if learned else notes.trust,
             proposals=notes.proposals + 1,
+            failed=0 if np.isfinite(found) else notes.failed + 1,
             tried=notes.tried + 1,
             hits=notes.hits + improved,
             misses=0 if improved else notes.misses + 1,
@@ -139,12 +140,12 @@ class Assisted:
     def _may_end(self, search: Search, notes: Notes) -> bool:
         """Whether a restart may end with the model.
 
-        Not if the model is noisy or was linear until now, nor in a global search with many
-        candidates.
+        Not if the model is noisy or was linear until now, nor if the last simulation failed, nor
+        in a global search with many candidates.
         """
         n = search.parameters.n
         usual = search.parameters.population_size <= default_population_size(n)
-        learned = notes.selection.prior >= 0 and notes.proposals > n
+        learned = notes.selection.prior >= 0 and notes.proposals > n and notes.failed == 0
         return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
 
     def _proposals(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from archeng.distribution import Floats
+from archeng.errors import JournalError
 from archeng.handlers.base import Search
 from archeng.surrogate import Mode, Selection, Trust, elsewhere
 
@@ -50,6 +51,8 @@ class Notes:
     first, mark, since : float, float, int
         Best objective before the first proposal, and at the last look at the progress; proposals
         since then.
+    failed : int
+        Proposals in a row whose simulation failed.
     small : float
         Best objective when the trust region became small; NaN while it is not.
     starts : ndarray, shape (k, n)
@@ -75,6 +78,7 @@ class Notes:
     first: float = np.nan
     mark: float = np.nan
     since: int = 0
+    failed: int = 0
     small: float = np.nan
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
@@ -88,15 +92,28 @@ class Notes:
 
     @classmethod
     def of(cls, search: Search) -> Notes:
-        """Return the notes of a search."""
+        """Return the notes of a search.
+
+        Raises
+        ------
+        JournalError
+            If the memory, which may come from a file, holds something else.
+        """
         flat = dict(search.memory)
         parts: dict[str, dict[str, Any]] = {"trust": {}, "selection": {}}
         for name in list(flat):
             head, _, tail = name.partition("_")
             if head in parts:
                 parts[head][tail] = flat.pop(name)
-        parts["trust"]["mode"] = Mode(parts["trust"]["mode"])
-        return cls(**flat, trust=Trust(**parts["trust"]), selection=Selection(**parts["selection"]))
+        try:
+            parts["trust"]["mode"] = Mode(parts["trust"]["mode"])
+            trust, selection = Trust(**parts["trust"]), Selection(**parts["selection"])
+            return cls(**flat, trust=trust, selection=selection)
+        except (KeyError, TypeError, ValueError) as error:
+            raise JournalError(
+                "The stored state of the search does not belong to the surrogate of the settings "
+                f"({error!r}); resume with the settings of the first run."
+            ) from error
 
 
 def negligible(notes: Notes) -> float:

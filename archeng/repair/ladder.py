@@ -178,6 +178,31 @@ class Repairer:
                 return _record(RepairKind.NEAREST, problem, point, answer.iterations)
         return _failed(problem, point, answer.iterations, start)
 
+    def inset(self, x: Floats, distribution: Distribution) -> Repair:
+        """Return a feasible point as far inside the limits as repaired points are.
+
+        ``x`` is feasible. If a row is nearer to its limit than the margin of a repair in the
+        metric of the distribution, the nearest point with all margins is taken.
+        """
+        fs = self.feasible_set
+        values = fs.values(x)
+        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        if self._sqp is None:
+            self._sqp = SequentialQp(fs)
+        z, y = np.zeros_like(x), x
+        for _ in range(_POLISH_STEPS):
+            if _has_margins(problem, values):
+                break
+            step = self._sqp.step(problem, *problem.nearest, z)
+            if step is None:
+                break
+            z = z + step
+            y = problem.point(z)
+            values = fs.values(y)
+        if not problem.is_feasible(values):
+            return _unchanged(fs, x, fs.values(x))
+        return _unchanged(fs, y, values)
+
     def _rescaled(
         self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
     ) -> tuple[Problem, Limits, Answer]:
@@ -332,6 +357,13 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) ->
         return None
     step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
     return np.asarray(step, dtype=float)
+
+
+def _has_margins(problem: Problem, values: Floats) -> bool:
+    """Whether all rows are at least half a margin inside their limits."""
+    room = problem.slack * problem.norms
+    lower, upper = problem.nearest
+    return bool(np.all((values >= lower - room) & (values <= upper + room)))
 
 
 def _steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:

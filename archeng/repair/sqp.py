@@ -127,6 +127,12 @@ class SequentialQp:
                 return Answer(outcome, z, u, iteration, None, (step.flattest, step.steepest))
         return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
+    def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
+        """Return the shortest step (n,) to the linearised rows, None if there is none."""
+        self._plain.load(problem, lower, upper)
+        step = self._plain(z, np.zeros(self._set.m))
+        return step.d if step.solved else None
+
     def _search(
         self, z: Floats, u: Floats, step: Step, rho: float
     ) -> tuple[Floats, Step, float] | None:

@@ -159,10 +159,20 @@ class Proposer:
         if best is None or not best.value < here:
             return None
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
-        step = _new_step(view, best.repair.x)
+        repair = self._inset(view, best.repair)
+        step = _new_step(view, repair.x)
         if step is None:
             return None
-        return Proposal(best.repair, trust.mode, here - best.value, step, slope)
+        return Proposal(repair, trust.mode, here - best.value, step, slope)
+
+    def _inset(self, view: _View, repair: Repair) -> Repair:
+        """Return the design with the margins that repairs have in the frame.
+
+        Those of a small trust region are rounding noise, and simulators round, too.
+        """
+        frame = view.frame
+        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        return self._repairer.inset(repair.x, metric)
 
     def _far_starts(self, view: _View) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
@@ -205,7 +215,10 @@ class Proposer:
         metric = Distribution(frame.centre, deviation, frame.factor, frame.inverse)
         x = frame.design(deviation * view.rng.standard_normal(n))
         repair = self._repairer.repair(x, metric, frame.centre)
-        step = _new_step(view, repair.x) if repair.feasible else None
+        if not repair.feasible:
+            return None
+        repair = self._inset(view, repair)
+        step = _new_step(view, repair.x)
         if step is None:
             return None
         return Proposal(repair, Mode.SAMPLE, 0.0, step, 1.0 / view.data.spread)

@@ -12,7 +12,7 @@ has a large condition, and small enough that the runs have ranked the same candi
 ==============  =================================================================
 method          settings
 ==============  =================================================================
-arch            ``Settings()``: the root of C moves with the coordinates
+arch            ``Settings()`` without surrogate: the root of C moves with the coordinates
 arch-paper      ``Settings.paper()``: the symmetric root, which does not
 arch-nearest    ``Settings()`` without repairs to intersections
 others          ``Settings()`` with that handler
@@ -94,6 +94,7 @@ def method_settings(method: str) -> archeng.Settings:
         return replace(archeng.Settings.paper(), stop_tests=False)
     return archeng.Settings(
         handler=method,
+        surrogate="none",
         simulator_defined_everywhere=method in ("al", "mcr"),
         stop_tests=False,
     )
