@@ -91,6 +91,8 @@ class ProgressLine:
 def _repairs(kinds: dict[str, int]) -> str:
     """Return the repairs by kind: how many to the intersection, how many to the nearest point."""
     size = sum(kinds.values())
+    if kinds.get("proposed"):
+        return f"proposed {kinds['proposed']}"
     if kinds.get("unrepaired"):
         return f"infeasible {kinds['unrepaired']}/{size}"
     repaired = {kind: n for kind, n in sorted(kinds.items()) if kind not in ("feasible", "failed")}
