@@ -186,6 +186,8 @@ class Repairer:
         """
         fs = self.feasible_set
         values = fs.values(x)
+        if fs.m == 0:
+            return _unchanged(fs, x, values)
         problem = self._maker_of().make(self._metric_of(distribution), x, values)
         if self._sqp is None:
             self._sqp = SequentialQp(fs)

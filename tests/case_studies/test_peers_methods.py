@@ -104,9 +104,11 @@ def test_equalities(name: str) -> None:
         assert row["infeasible_share"] == 0
 
 
-@pytest.mark.parametrize("name", [m for m in ("nomad-eb", "optuna-tpe") if m in INSTALLED])
+@pytest.mark.parametrize(
+    "name", [m for m in ("archeng", "nomad-eb", "optuna-tpe") if m in INSTALLED]
+)
 def test_methods_that_do_not_call_f_at_infeasible_designs(name: str) -> None:
-    case, _ = recorded_case(convex(), strict=False, budget=40)
+    case, _ = recorded_case(convex(), METHODS[name].strict, budget=40)
     assert runs.outcome(METHODS[name].solve, case)["infeasible_share"] == 0
 
 

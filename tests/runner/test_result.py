@@ -429,13 +429,13 @@ def test_progress_shows_only_the_first_and_the_last_line_if_updates_are_rare() -
         make(),
         lambda d: float(d["height"]),
         seed=1,
-        max_evaluations=40,
+        max_evaluations=20,
         callback=ProgressLine(stream, every=1000),
     )
     assert len(result.history) > 2
     lines = stream.getvalue().splitlines()
     assert len(lines) == 2
-    assert lines[-1].startswith("40/40 calls")
+    assert lines[-1].startswith("20/20 calls")
 
 
 def test_progress_without_budget_shows_no_total() -> None:

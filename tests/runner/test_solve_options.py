@@ -67,7 +67,7 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(surrogate: SurrogateName
         assert a.x.tobytes() == b.x.tobytes()
 
 
-@pytest.mark.parametrize(("surrogate", "limit"), [("auto", 100), ("none", 700)])
+@pytest.mark.parametrize(("surrogate", "limit"), [("auto", 250), ("none", 700)])
 def test_max_evaluations_caps_restarts_too(surrogate: SurrogateName, limit: int) -> None:
     settings = Settings(surrogate=surrogate, tol_objective=1e-2)
     result = run(max_evaluations=limit, restarts=9, settings=settings)

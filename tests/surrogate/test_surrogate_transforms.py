@@ -29,7 +29,7 @@ def test_increasing(transform: Transform, one: float, two: float) -> None:
 @moderate
 @given(y=heights)
 def test_the_slope_is_the_derivative(transform: Transform, y: float) -> None:
-    h = 1e-6 * (1 + abs(y)) / (1 + transform.steepness)
+    h = 1e-5 * (abs(y) + 1 / (1 + transform.steepness))
     if abs(y) < h:
         y = 2 * h
     above, below = transform.apply(np.array([y + h, y - h]))
