@@ -9,12 +9,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.model import Model
 from case_studies.cec2006 import g01_g09, g10_g15, g16, g17_g20, g21_g24
 from case_studies.cec2006.definition import Definition, Floats
+from case_studies.vectors import evaluate, frozen
 
 EQUALITY_TOLERANCE = 1e-4
 """Half-width of the equalities in the report, to which its best known values belong."""
@@ -98,13 +98,13 @@ def problem(name: str) -> Problem:
     return Problem(
         name=name,
         model=_model(name, definition),
-        objective=partial(_evaluate, definition.objective, len(definition.lower)),
-        lower=_frozen(definition.lower),
-        upper=_frozen(definition.upper),
+        objective=partial(evaluate, definition.objective, len(definition.lower)),
+        lower=frozen(definition.lower),
+        upper=frozen(definition.upper),
         f_opt=known["f_opt"],
-        x_opt=_frozen(known["x_opt"]),
+        x_opt=frozen(known["x_opt"]),
         f_strict=known["f_strict"],
-        x_strict=None if known["x_strict"] is None else _frozen(known["x_strict"]),
+        x_strict=None if known["x_strict"] is None else frozen(known["x_strict"]),
         feasible_known=known["feasible_known"],
         source=known["source"],
     )
@@ -123,21 +123,6 @@ def _model(name: str, definition: Definition) -> Model:
             expression == 0, name=f"h{j}", tolerance=EQUALITY_TOLERANCE, source=f"CEC 2006 {name}"
         )
     return model
-
-
-def _evaluate(function: Callable[[Floats], float], n: int, x: ArrayLike) -> float:
-    """Value at ``x``; NaN or infinite where the formula is undefined, without a warning."""
-    vector = np.asarray(x, dtype=float)
-    if vector.shape != (n,):
-        raise ValueError(f"Expected a vector of {n} numbers, got shape {vector.shape}.")
-    with np.errstate(all="ignore"):
-        return float(function(vector))
-
-
-def _frozen(values: ArrayLike) -> Floats:
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
 
 
 @cache

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from archeng.model import Model
 from case_studies.engineering import beams, machine_elements, process, shells, trusses
 from case_studies.engineering.definition import Definition, Floats
+from case_studies.vectors import evaluate, frozen
 
 _DEFINITIONS: dict[str, Definition] = {
     **beams.DEFINITIONS,
@@ -134,11 +135,11 @@ def problem(name: str) -> Problem:
         name=name,
         title=source.title,
         model=model,
-        objective=partial(_evaluate, source.objective, len(lower)),
-        lower=_frozen(lower),
-        upper=_frozen(upper),
+        objective=partial(evaluate, source.objective, len(lower)),
+        lower=frozen(lower),
+        upper=frozen(upper),
         f_opt=known["f_opt"],
-        x_opt=_frozen(known["x_opt"]),
+        x_opt=frozen(known["x_opt"]),
         published=tuple(_published(entry) for entry in known["published"]),
         relaxed=source.relaxed,
         source=known["source"],
@@ -147,23 +148,8 @@ def problem(name: str) -> Problem:
 
 
 def _published(entry: dict[str, Any]) -> Published:
-    x = None if entry["x"] is None else _frozen(entry["x"])
+    x = None if entry["x"] is None else frozen(entry["x"])
     return Published(entry["f"], x, entry["variant"], entry["source"])
-
-
-def _evaluate(function: Callable[[Floats], float], n: int, x: ArrayLike) -> float:
-    """Value at ``x``; NaN or infinite where the formula is undefined, without a warning."""
-    vector = np.asarray(x, dtype=float)
-    if vector.shape != (n,):
-        raise ValueError(f"Expected a vector of {n} numbers, got shape {vector.shape}.")
-    with np.errstate(all="ignore"):
-        return float(function(vector))
-
-
-def _frozen(values: ArrayLike) -> Floats:
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
 
 
 @cache
