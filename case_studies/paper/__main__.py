@@ -41,13 +41,21 @@ def run(
         only=options.only,
         command=" ".join([program, *arguments]),
     )
+    names = list(experiments) if options.name == "all" else [options.name]
+    return carry_out({name: experiments[name] for name in names}, request, options.summary_only)
+
+
+def carry_out(
+    experiments: Mapping[str, Experiment], request: harness.Request, summary_only: bool
+) -> int:
+    """Run experiments one after the other, or only summarise them; return the exit code."""
     failures = 0
-    for name in experiments if options.name == "all" else [options.name]:
+    for name, experiment in experiments.items():
         try:
-            if options.summary_only:
-                harness.report(experiments[name], out)
+            if summary_only:
+                harness.report(experiment, request.out)
             else:
-                failures += harness.run(experiments[name], request)
+                failures += harness.run(experiment, request)
         except ResultsError as error:
             print(f"{name}: {error}", file=sys.stderr)
             failures += 1
@@ -71,8 +79,8 @@ def _parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="an experiment from the list below, or all")
-    parser.add_argument("--runs", type=_positive, metavar="N", help="seeds (default: as published)")
-    parser.add_argument("--jobs", type=_positive, default=2, metavar="J", help="processes (2)")
+    parser.add_argument("--runs", type=positive, metavar="N", help="seeds (default: as published)")
+    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument(
         "--out",
         type=Path,
@@ -93,7 +101,8 @@ def _parser(
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a positive number from the command line."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from case_studies.paper import harness
+from case_studies.paper.__main__ import carry_out, positive
 from case_studies.paper.harness import Experiment
-from case_studies.paper.results import ResultsError, Row, Task
+from case_studies.paper.results import Row, Task
 from case_studies.peers import noise, plain, suites
 from case_studies.peers.adapters import METHODS, chosen
 
@@ -96,23 +97,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         only=options.match,
         command=" ".join(["python -m case_studies.peers", *arguments]),
     )
-    failures = 0
-    for name in [options.only] if options.only else EXPERIMENTS:
-        experiment = Narrowed(EXPERIMENTS[name], methods, options.budget, options.seconds)
-        try:
-            if options.summary_only:
-                harness.report(experiment, out)
-            else:
-                failures += harness.run(experiment, request)
-        except ResultsError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            failures += 1
-        except KeyboardInterrupt:
-            print(f"{name}: stopped; the same command goes on from here.", file=sys.stderr)
-            return 130
-    if failures:
-        print(f"{failures} failures; the same command tries them again.", file=sys.stderr)
-    return 1 if failures else 0
+    wanted = [options.only] if options.only else list(EXPERIMENTS)
+    experiments = {
+        name: Narrowed(EXPERIMENTS[name], methods, options.budget, options.seconds)
+        for name in wanted
+    }
+    return carry_out(experiments, request, options.summary_only)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,8 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="results (out/peers; with --quick out/peers-quick)"
     )
-    parser.add_argument("--runs", type=_positive, metavar="N", help="seeds (25; noise 10)")
-    parser.add_argument("--jobs", type=_positive, default=2, metavar="J", help="processes (2)")
+    parser.add_argument("--runs", type=positive, metavar="N", help="seeds (25; noise 10)")
+    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument("--quick", action="store_true", help="a small slice, in minutes")
     parser.add_argument("--only", choices=list(EXPERIMENTS), help="one of the experiments below")
     parser.add_argument("--methods", metavar="A,B", help="some of the methods below")
@@ -139,21 +129,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TEXT",
         help="only tasks whose 'name=value name=value ...' contains TEXT; may be repeated",
     )
-    parser.add_argument("--budget", type=_positive, metavar="N", help="most calls of a run (5000)")
+    parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (5000)")
     parser.add_argument(
-        "--seconds", type=_positive, metavar="S", help="most processor time of a run (60)"
+        "--seconds", type=positive, metavar="S", help="most processor time of a run (60)"
     )
     parser.add_argument(
         "--summary-only", action="store_true", help="summary and figures from the CSV, no runs"
     )
     return parser
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ def test_unknown_name_and_bad_numbers_end_with_code_2(capsys: pytest.CaptureFixt
     for arguments, message in (
         (["nothing"], "there is no experiment 'nothing'; there are active-set,"),
         (["single", "--runs", "0"], "must be at least 1"),
-        (["single", "--jobs", "x"], "invalid _positive value: 'x'"),
+        (["single", "--jobs", "x"], "invalid positive value: 'x'"),
         ([], "required: NAME"),
     ):
         with pytest.raises(SystemExit) as stop:
