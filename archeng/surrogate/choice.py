@@ -11,6 +11,7 @@ best design, so that models of different transforms can be compared.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -26,12 +27,19 @@ _EXACT = 1e-9  # errors below this fraction of the spread are not told apart
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A fitted model with its prior, its transform and its score (lower is better)."""
+    """A model fitted to normalised objectives y (p,), with its prior and its transform."""
 
     fit: Fit
     prior: Prior
     transform: Transform
-    score: float
+    y: Floats
+
+    @cached_property
+    def score(self) -> float:
+        """Log of the typical error; lower is better."""
+        half = np.argsort(self.y, kind="stable")[: max(len(self.y) // 2, 3)]
+        slopes = np.exp(-self.transform.log_slope(self.y[half]))
+        return float(np.mean(np.log(np.abs(self.fit.errors[half]) * slopes + _EXACT)))
 
 
 def choose(kernels: Kernels, y: Floats) -> Choice | None:
@@ -65,14 +73,12 @@ def fitted(
     transform: Transform,
     system: System | None = None,
 ) -> Choice | None:
-    """Fit one prior and transform, with its score; ``system`` is that of the prior, if known."""
+    """Fit one prior and transform; ``system`` is that of the prior, if known."""
     z = transform.apply(y)
     found = fit(kernels, z, prior) if system is None else fit_with(system, z)
     if found is None:
         return None
-    half = np.argsort(y, kind="stable")[: max(len(y) // 2, 3)]
-    errors = np.abs(found.errors[half]) * np.exp(-transform.log_slope(y[half]))
-    return Choice(found, prior, transform, float(np.mean(np.log(errors + _EXACT))))
+    return Choice(found, prior, transform, y)
 
 
 def _better(a: Choice | None, b: Choice | None) -> Choice:

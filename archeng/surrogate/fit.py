@@ -25,10 +25,8 @@ Leave-one-out errors are w_k / (M^{-1})_kk [Rippa 1999].
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -62,29 +60,18 @@ class System:
     size: float
     matrix: Floats
 
-    @cached_property
-    def factors(self) -> Any:
-        """LU factors of the matrix."""
-        from scipy.linalg import LinAlgWarning, lu_factor  # late: workers start without it
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinAlgWarning)
-            return lu_factor(self.matrix, check_finite=False)
-
     def solve(self, y: Floats) -> Floats:
-        """Weights and linear part (p + n + 1,)."""
-        from scipy.linalg import lu_solve
-
+        """Weights and linear part (p + n + 1,); NaN if the system is singular."""
         rhs = np.concatenate((y, np.zeros(self.A.shape[1] + 1)))
-        return np.asarray(lu_solve(self.factors, rhs, check_finite=False), dtype=float)
+        try:
+            return np.linalg.solve(self.matrix, rhs)
+        except np.linalg.LinAlgError:
+            return np.full(len(rhs), np.nan)
 
     @cached_property
     def diagonal(self) -> Floats:
         """Diagonal (p,) of the inverse of the matrix."""
-        from scipy.linalg import lu_solve
-
-        inverse = lu_solve(self.factors, np.eye(len(self.matrix)), check_finite=False)
-        return np.diag(inverse)[: len(self.A)].copy()
+        return np.diag(np.linalg.inv(self.matrix))[: len(self.A)].copy()
 
     def model(self, solution: Floats) -> Interpolant:
         """Turn the solution of the system into a model."""
