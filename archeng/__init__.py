@@ -14,7 +14,7 @@ from archeng.report import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import Candidate, Run, resume, sample_feasible, solve
 from archeng.settings import Settings
-from archeng.simulator import CommandSimulator, Design, read_json, read_regex
+from archeng.simulator import CommandSimulator, Design, Evaluation, read_json, read_regex
 from archeng.strategy import StopReason
 
 _register_pyomo_solver()
@@ -23,6 +23,7 @@ __all__ = [
     "Candidate",
     "CommandSimulator",
     "Design",
+    "Evaluation",
     "Model",
     "ProgressLine",
     "Result",

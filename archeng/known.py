@@ -1,12 +1,72 @@
-"""`Known`: what the simulator has said so far, as arrays."""
+"""What the simulator has said so far, as arrays: `Known`, and of one generation `Found`.
+
+`Limits` are those of the simulated constraints: quantities that the simulator returns beside the
+objective.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats
+
+
+def _nothing() -> Floats:
+    return np.zeros(0)
+
+
+def _no_columns() -> Floats:
+    return np.zeros((0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Limits of the simulated constraints.
+
+    Attributes
+    ----------
+    names : tuple of str
+    lower, upper : ndarray, shape (m,)
+        Infinite where there is none.
+    """
+
+    names: tuple[str, ...] = ()
+    lower: Floats = field(default_factory=_nothing)
+    upper: Floats = field(default_factory=_nothing)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def violations(self, values: Floats) -> Floats:
+        """Return how far values (..., m) are outside; infinite where a value is NaN."""
+        outside = np.maximum(np.maximum(self.lower - values, values - self.upper), 0.0)
+        return np.where(np.isnan(values), np.inf, outside)
+
+    def hold(self, values: Floats) -> NDArray[np.bool_]:
+        """Whether all constraints hold, for each row of values (k, m)."""
+        return np.asarray(np.all((values >= self.lower) & (values <= self.upper), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the simulator said about the candidates of one generation.
+
+    Attributes
+    ----------
+    objectives : ndarray, shape (k,)
+        To be minimised; NaN where there is none.
+    simulated : ndarray, shape (k, m)
+        Values of the simulated constraints; NaN where there is none.
+    """
+
+    objectives: Floats
+    simulated: Floats = field(default_factory=_no_columns)
+
+    def __post_init__(self) -> None:
+        _same_length(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,22 +78,34 @@ class Known:
     points : ndarray, shape (k, n)
         Free variables.
     objectives : ndarray, shape (k,)
-        To be minimised; NaN where the simulation failed or the design violates a constraint.
+        To be minimised; NaN where the simulation failed or the design violates an explicit
+        constraint.
+    simulated : ndarray, shape (k, m)
+        Values of the simulated constraints; NaN where the simulation failed.
     """
 
     points: Floats
     objectives: Floats
+    simulated: Floats = field(default_factory=_no_columns)
+
+    def __post_init__(self) -> None:
+        _same_length(self)
 
     def __len__(self) -> int:
         return len(self.objectives)
 
     def last(self, k: int) -> Known:
         """Return the last k > 0 of them."""
-        return Known(self.points[-k:], self.objectives[-k:])
+        return Known(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
 
     def and_pending(self, x: Floats) -> Known:
-        """Return them and a design (n,) whose objective is not known yet."""
-        return Known(np.concatenate((self.points, x[None])), np.append(self.objectives, np.nan))
+        """Return them and a design (n,) about which nothing is known yet."""
+        unknown = np.full((1, self.simulated.shape[1]), np.nan)
+        return Known(
+            np.concatenate((self.points, x[None])),
+            np.append(self.objectives, np.nan),
+            np.concatenate((self.simulated, unknown)),
+        )
 
     def last_and(self, position: int, k: int) -> Known:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
@@ -44,4 +116,11 @@ class Known:
         return Known(
             np.concatenate((self.points[one], recent.points)),
             np.concatenate((self.objectives[one], recent.objectives)),
+            np.concatenate((self.simulated[one], recent.simulated)),
         )
+
+
+def _same_length(found: Found | Known) -> None:
+    """Give ``simulated`` its rows if there are no simulated constraints."""
+    if found.simulated.shape[1] == 0:
+        object.__setattr__(found, "simulated", np.zeros((len(found.objectives), 0)))

@@ -5,6 +5,7 @@ symbol      meaning                                               name here
 ==========  ====================================================  =====================
 R_f, R_g    mid-ranks of objective and repair distance            ``mid_ranks``
 R_T         R_f + alpha R_g                                       ``total_ranks``
+R_F         rank of objective and simulated violations            ``combined_ranks``
 alpha       ranking coefficient                                   ``alpha``
 d_m         normalised repair distance of the mean                ``mean_distance``
 sigma^      optimal normalised step size on the sphere            ``sphere_step_size``
@@ -12,8 +13,14 @@ c_act       number of active rows at the repaired mean            ``n_active``
 lambda_def  default population size for n                         ``default_size``
 ==========  ====================================================  =====================
 
+With simulated constraints R_F takes the place of R_f: the rank of the sum of ranks of MCR [G17],
+so that only the order of objectives and of each violation matters.
+
 [SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
 Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022.
+[G17] R. de Paula Garcia, B. S. L. P. de Lima, A. C. de Castro Lemonge, B. P. Jacob, A rank-based
+constraint handling technique for engineering design optimization problems solved by genetic
+algorithms, Computers and Structures 187, 2017.
 """
 
 from __future__ import annotations
@@ -39,14 +46,54 @@ def mid_ranks(values: Floats) -> Floats:
     return better + 0.5 * (not_worse - better)
 
 
-def total_ranks(objectives: Floats, distances_squared: Floats, alpha: float) -> Floats:
-    """R_T = R_f + alpha R_g, shape (k,) [SA22 eq:rt]."""
-    return mid_ranks(objectives) + alpha * mid_ranks(distances_squared)
+def combined_ranks(objectives: Floats, violations: Floats) -> Floats:
+    """Mid-ranks (k,) of the sum of ranks [G17]; R_f if there are no violations (k, m).
+
+    Ranks of each violation and of the number of violations are added up; that of the objective
+    joins once a candidate violates nothing. Failed candidates (NaN) are the worst.
+    """
+    if violations.shape[1] == 0:
+        return mid_ranks(objectives)
+    counts = np.sum(violations > 0, axis=1)
+    total = mid_ranks(counts.astype(float))
+    for column in violations.T:
+        total = total + mid_ranks(column)
+    if np.any(counts[~np.isnan(objectives)] == 0):
+        total = total + mid_ranks(objectives)
+    return mid_ranks(np.where(np.isnan(objectives), np.inf, total))
 
 
-def total_order(objectives: Floats, distances_squared: Floats, alpha: float) -> Integers:
+def violation_order(objectives: Floats, violations: Floats) -> Integers:
+    """Order of designs (k,) from the least violating one.
+
+    By the number of violated constraints, then by the sum of the ranks of the violations (k, m),
+    then by the objective: increasing transforms of any of them change nothing.
+    """
+    counts = np.sum(violations > 0, axis=1)
+    sums = np.sum([mid_ranks(column) for column in violations.T], axis=0)
+    return np.lexsort((objectives, sums, counts))
+
+
+def total_ranks(
+    objectives: Floats,
+    distances_squared: Floats,
+    alpha: float,
+    violations: Floats | None = None,
+) -> Floats:
+    """R_T = R_f + alpha R_g, shape (k,) [SA22 eq:rt]; R_F + alpha R_g with violations (k, m)."""
+    none = np.zeros((len(objectives), 0))
+    ranks = combined_ranks(objectives, none if violations is None else violations)
+    return ranks + alpha * mid_ranks(distances_squared)
+
+
+def total_order(
+    objectives: Floats,
+    distances_squared: Floats,
+    alpha: float,
+    violations: Floats | None = None,
+) -> Integers:
     """Order of the candidates by total rank, best first; ties keep their order of sampling."""
-    return np.argsort(total_ranks(objectives, distances_squared, alpha), kind="stable")
+    return np.argsort(total_ranks(objectives, distances_squared, alpha, violations), kind="stable")
 
 
 def normal_order_statistics(k: int) -> Floats:

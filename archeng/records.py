@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Evaluation:
+class CallRecord:
     """One simulator call with the certificate of the repair that led to it.
 
     Attributes
@@ -40,6 +41,17 @@ class Evaluation:
         Traceback or reason if the call did not end well.
     attempts : int
         How often the design was simulated, retries included.
+    constraints : mapping of str to float
+        Values of the simulated constraints.
+    violated : tuple of str
+        Names of those that do not hold.
+    outputs : mapping
+        What else the simulator returned.
+    repair_rows : tuple of int
+        Explicit constraints that the repaired design reaches, as positions in ``result.rows``.
+    repair_multipliers : tuple of float
+        Of these rows in the projection: half the squared distance, in standard deviations, that a
+        unit of relaxation would save.
     """
 
     index: int
@@ -58,6 +70,11 @@ class Evaluation:
     seconds: float
     message: str = ""
     attempts: int = 1
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    violated: tuple[str, ...] = ()
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    repair_rows: tuple[int, ...] = ()
+    repair_multipliers: tuple[float, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -68,6 +85,11 @@ class Evaluation:
     def feasible(self) -> bool:
         """Whether every explicit constraint holds."""
         return self.max_violation == 0
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether there is an objective, and all constraints hold, explicit and simulated."""
+        return self.good and self.feasible and not self.violated
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +127,65 @@ class RowAtBest:
 
 
 @dataclass(frozen=True)
+class SimulatedAtBest:
+    """A simulated constraint at the best design."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the value is within its limits."""
+        return self.lower <= self.value <= self.upper
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How much a constraint blocked the design.
+
+    Attributes
+    ----------
+    name, kind, source : str
+        ``kind`` is ``simulated`` for a simulated constraint.
+    repaired : int
+        Simulated designs that were repaired onto this constraint; for a simulated one, designs
+        that violated it.
+    share : float
+        The same as a share of all calls.
+    distance : float
+        Median distance of these repairs, in standard deviations of the search; NaN if none.
+    multiplier : float
+        Median multiplier in these projections: half the squared distance that a unit of
+        relaxation would have saved; NaN if none.
+    active : bool
+        At the best design.
+    gain : float
+        Estimated gain in the objective per unit of relaxation, to first order; NaN if it cannot
+        be estimated. 0 where the constraint is not active.
+    gain_error : float
+        Standard deviation of that estimate over models that fit the calls equally well.
+    """
+
+    name: str
+    kind: str
+    repaired: int
+    share: float
+    distance: float
+    multiplier: float
+    active: bool
+    gain: float
+    gain_error: float
+    source: str = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether the gain is at least twice its error."""
+        return self.gain > 2 * self.gain_error
+
+
+@dataclass(frozen=True)
 class VariableAtBest:
     """A scalar variable at the best design."""
 
@@ -118,3 +199,14 @@ class VariableAtBest:
 def column_names(reserved: Sequence[str], variables: Sequence[str]) -> list[str]:
     """Names of variables as columns beside others; ``design.`` in front where they clash."""
     return [f"design.{name}" if name in reserved else name for name in variables]
+
+
+def extras_of(call: CallRecord) -> dict[str, Any]:
+    """Return simulated constraints and outputs of a call as columns of a table."""
+    constraints = {f"constraints.{name}": value for name, value in call.constraints.items()}
+    return constraints | {f"outputs.{name}": value for name, value in call.outputs.items()}
+
+
+def extra_columns(calls: Iterable[CallRecord]) -> list[str]:
+    """Names of all columns that :func:`extras_of` gives, in the order of their appearance."""
+    return list(dict.fromkeys(name for call in calls for name in extras_of(call)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,28 @@ import numpy as np
 from archeng.errors import ModelError, ResultFileError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import (
-    Evaluation,
+    Activity,
+    CallRecord,
     Floats,
     Generation,
     RowAtBest,
+    SimulatedAtBest,
     VariableAtBest,
     column_names,
+    extra_columns,
+    extras_of,
 )
-from archeng.report.plots import plot
+from archeng.report.plots import Figures, plot
 from archeng.report.tables import result_table
 from archeng.simulator import Design
 from archeng.strategy import StopReason
 
 _FORMAT = "archeng-result"
-_FORMAT_VERSION = 1
-_ARRAYS = ("x", "sampled")
+_FORMAT_VERSION = 2
+_READABLE = (1, _FORMAT_VERSION)
+_NOT_COLUMNS = (
+    "x", "sampled", "constraints", "violated", "outputs", "repair_rows", "repair_multipliers",
+)  # fmt: skip
 
 
 class Status(StrEnum):
@@ -38,6 +45,7 @@ class Status(StrEnum):
     TARGET = "a feasible design that reaches the target"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
+    VIOLATING = "the least violating design: none satisfies all simulated constraints"
     NONE = "no design: no simulation of a feasible design ended well"
 
 
@@ -63,12 +71,19 @@ class Result:
         Why the run ended; ``message`` says it in words.
     n_infeasible_calls : int
         Simulator calls at designs that violate an explicit constraint: 0.
-    evaluations : tuple of Evaluation
+    evaluations : tuple of CallRecord
         Every simulator call.
     history : tuple of Generation
         Every generation.
     rows : tuple of RowAtBest
         Every explicit constraint at the best design.
+    simulated : tuple of SimulatedAtBest
+        Every simulated constraint there.
+    outputs : dict
+        What else the simulator returned there.
+    activity : tuple of Activity
+        What blocked the design: for every constraint how often and how far designs were repaired
+        onto it, and the estimated gain in the objective per unit of relaxation.
     provenance : dict
         Versions, seed and settings.
     """
@@ -80,10 +95,13 @@ class Result:
     status: Status
     stop_reason: StopReason
     maximize: bool
-    evaluations: tuple[Evaluation, ...]
+    evaluations: tuple[CallRecord, ...]
     history: tuple[Generation, ...]
     rows: tuple[RowAtBest, ...]
     provenance: Mapping[str, Any]
+    simulated: tuple[SimulatedAtBest, ...] = ()
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    activity: tuple[Activity, ...] = ()
 
     @property
     def design(self) -> Design:
@@ -116,22 +134,43 @@ class Result:
         return [r.name for r in self.rows if r.active]
 
     def plot(self, kind: str = "convergence") -> Any:
-        """Return a matplotlib figure: ``convergence`` or ``search``. Needs ``archeng[plot]``."""
-        return plot(kind, self.name, self.evaluations, self.history, self.maximize)
+        """Return a matplotlib figure; needs ``archeng[plot]``.
+
+        Parameters
+        ----------
+        kind : {"convergence", "search", "simulated", "activity"}
+            Objective over the calls; the search inside; the simulated constraints over the
+            calls; what blocked the design.
+        """
+        shown = Figures(
+            self.name,
+            self.evaluations,
+            self.history,
+            self.maximize,
+            self.simulated,
+            self.activity,
+        )
+        return plot(kind, shown)
 
     def to_pandas(self) -> Any:
-        """Return every call as a `pandas.DataFrame`: one row per call, one column per variable."""
+        """Return every call as a `pandas.DataFrame`: one row per call, one column per variable.
+
+        Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``.
+        """
         try:
             import pandas
         except ImportError as error:
             raise SettingsError(
                 "to_pandas() needs pandas: pip install 'archeng[pandas]'."
             ) from error
-        columns = [f.name for f in fields(Evaluation) if f.name not in _ARRAYS]
-        names = column_names(columns, [n for v in self.variables for n in v.element_names()])
+        columns = [f.name for f in fields(CallRecord) if f.name not in _NOT_COLUMNS]
+        extra = extra_columns(self.evaluations)
+        names = column_names(
+            [*columns, *extra], [n for v in self.variables for n in v.element_names()]
+        )
         table = pandas.DataFrame(
-            [{k: v for k, v in asdict(e).items() if k not in _ARRAYS} for e in self.evaluations],
-            columns=columns,
+            [{**{k: getattr(e, k) for k in columns}, **extras_of(e)} for e in self.evaluations],
+            columns=[*columns, *extra],
         )
         designs = np.array([e.x for e in self.evaluations]).reshape(len(table), len(names))
         return table.join(pandas.DataFrame(designs, columns=names))
@@ -160,6 +199,9 @@ class Result:
             self.rows,
             self.evaluations,
             self.n_infeasible_calls,
+            self.simulated,
+            self.outputs,
+            self.activity,
         )
 
     def __repr__(self) -> str:
@@ -185,6 +227,9 @@ class Result:
             "evaluations": [asdict(e) for e in self.evaluations],
             "history": [asdict(g) for g in self.history],
             "rows": [asdict(r) for r in self.rows],
+            "simulated": [asdict(s) for s in self.simulated],
+            "outputs": dict(self.outputs),
+            "activity": [asdict(a) for a in self.activity],
             "provenance": dict(self.provenance),
         }
         Path(path).write_text(json.dumps(_plain(data), allow_nan=False), encoding="utf-8")
@@ -204,7 +249,7 @@ class Result:
             raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise ResultFileError(f"{path}: not an archeng result file.")
-        if data.get("version") != _FORMAT_VERSION:
+        if data.get("version") not in _READABLE:
             raise ResultFileError(
                 f"{path}: file version {data.get('version')}, this archeng reads {_FORMAT_VERSION}."
             )
@@ -217,10 +262,13 @@ class Result:
                 status=Status[data["status"]],
                 stop_reason=StopReason[data["stop_reason"]],
                 maximize=bool(data["maximize"]),
-                evaluations=tuple(_record(Evaluation, e) for e in data["evaluations"]),
+                evaluations=tuple(_record(CallRecord, e) for e in data["evaluations"]),
                 history=tuple(_record(Generation, g) for g in data["history"]),
                 rows=tuple(_record(RowAtBest, r) for r in data["rows"]),
                 provenance=data["provenance"],
+                simulated=tuple(_record(SimulatedAtBest, s) for s in data.get("simulated", ())),
+                outputs=dict(data.get("outputs", {})),
+                activity=tuple(_record(Activity, a) for a in data.get("activity", ())),
             )
             if not result.variables or sum(v.size for v in result.variables) != len(result.x):
                 raise ValueError("variables and x do not belong together")

@@ -12,7 +12,7 @@ from typing import Any
 
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
-from archeng.records import column_names
+from archeng.records import column_names, extra_columns, extras_of
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -63,7 +63,7 @@ def _lines(journal: Journal) -> Iterator[str]:
         e = stored.evaluation
         seconds += e.seconds
         better = best is None or (e.objective > best.objective) == maximize
-        if e.good and e.feasible and better:
+        if e.acceptable and better:
             best = e
     if calls:
         yield f"time in the simulator: {seconds:.1f} s, {seconds / calls:.2g} s a call"
@@ -77,6 +77,10 @@ def _lines(journal: Journal) -> Iterator[str]:
         yield f"best objective: {best.objective:.10g}"
         for name, value in zip(header["element_names"], best.x, strict=True):
             yield f"  {name} = {value:.10g}"
+        for name, value in best.constraints.items():
+            yield f"  {name} = {value:.10g} (simulated constraint)"
+    elif header["options"].get("simulated"):
+        yield "no design satisfies all simulated constraints yet"
 
 
 def _situation(journal: Journal, state: dict[str, Any]) -> str:
@@ -95,9 +99,12 @@ def _created(path: str) -> Any:
 
 
 def _write(journal: Journal, stream: Any) -> None:
-    names = column_names(_COLUMNS, journal.header()["element_names"])
+    calls = [stored.evaluation for stored in journal.calls()]
+    extra = extra_columns(calls)
+    names = column_names([*_COLUMNS, *extra], journal.header()["element_names"])
     writer = csv.writer(stream)
-    writer.writerow([*_COLUMNS, *names])
-    for stored in journal.calls():
-        e = stored.evaluation
-        writer.writerow([*(getattr(e, c) for c in _COLUMNS), *(repr(float(v)) for v in e.x)])
+    writer.writerow([*_COLUMNS, *extra, *names])
+    for e in calls:
+        plain, more = (getattr(e, c) for c in _COLUMNS), extras_of(e)
+        found = (more.get(c, "") for c in extra)
+        writer.writerow([*plain, *found, *(repr(float(v)) for v in e.x)])

@@ -35,7 +35,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.handlers.base import Population, Search, as_sampled, begin, with_memory
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
 
@@ -88,14 +88,14 @@ class ActiveSet:
         return with_memory(search, suspended=suspended), Population(x, (offspring,))
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Accept a better offspring; adapt working set and step size."""
         offspring, memory = population.repairs[0], search.memory
         first = not memory["simulated"]
         better = bool(
-            np.isfinite(objectives[0])
-            and (np.isnan(memory["parent"]) or objectives[0] < memory["parent"])
+            np.isfinite(found.objectives[0])
+            and (np.isnan(memory["parent"]) or found.objectives[0] < memory["parent"])
         )
         sigma = search.distribution.sigma
         if not first:
@@ -108,7 +108,7 @@ class ActiveSet:
             search.state, distribution=distribution, generation=search.state.generation + 1
         )
         search = replace(search, state=state, anchor=x)
-        parent = objectives[0] if better else memory["parent"]
+        parent = found.objectives[0] if better else memory["parent"]
         search = with_memory(search, parent=float(parent), simulated=True)
         return self._held(search, x) if better else search
 

@@ -15,7 +15,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import base
 from archeng.handlers.base import Population, Search
-from archeng.known import Known
+from archeng.known import Found, Known, Limits
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
@@ -35,7 +35,7 @@ class Repairs(Protocol):
 
 
 class Arch:
-    """ARCH as a handler.
+    """ARCH as a handler. It also ranks by simulated constraints.
 
     Parameters
     ----------
@@ -44,12 +44,17 @@ class Arch:
     team : Repairs
         Repairs whole generations; the repairer itself, or several processes.
     settings : Settings
+    limits : Limits
+        Of the simulated constraints.
     """
 
     outside = False
 
-    def __init__(self, repairer: Repairer, team: Repairs, settings: Settings) -> None:
+    def __init__(
+        self, repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
+    ) -> None:
         self._repairer, self._team, self._settings = repairer, team, settings
+        self._limits = limits or Limits()
 
     def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
@@ -64,10 +69,11 @@ class Arch:
         return search, sample_population(search, self._team, rng, points)
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Rank by R_T and update CMA-ES."""
-        return advance(search, population, objectives, self._settings)
+        violations = self._limits.violations(found.simulated)
+        return advance(search, population, found.objectives, self._settings, violations)
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:
@@ -138,13 +144,19 @@ def _coincide(
 
 
 def advance(
-    search: Search, population: Population, objectives: Floats, settings: Settings
+    search: Search,
+    population: Population,
+    objectives: Floats,
+    settings: Settings,
+    violations: Floats | None = None,
 ) -> Search:
     """Rank by R_T [SA22 eq:rt] and update CMA-ES.
 
     ``objectives`` (lambda,) are to be minimised; NaN (failed repair or simulation) ranks last.
+    ``violations`` (lambda, m) are those of simulated constraints.
     """
-    order = total_order(objectives, population.distances_squared(), search.alpha)
+    distances = population.distances_squared()
+    order = total_order(objectives, distances, search.alpha, violations)
     return base.updated(search, population.sampled[order], settings)
 
 

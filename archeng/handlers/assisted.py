@@ -20,6 +20,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.arch import Arch
 from archeng.handlers.base import Population, Search
+from archeng.handlers.merit import first_weights, repriced, with_violations
 from archeng.handlers.notes import (
     Notes,
     after_generation,
@@ -28,12 +29,13 @@ from archeng.handlers.notes import (
     looked,
     negligible,
 )
-from archeng.known import Known
+from archeng.known import Found, Known, Limits
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
 from archeng.strategy import default_population_size
 from archeng.surrogate import (
     Frame,
+    Guards,
     Mode,
     Proposal,
     Proposer,
@@ -56,19 +58,31 @@ class Assisted:
     arch : Arch
     repairer : Repairer
     settings : Settings
+    limits : Limits
+        Of the simulated constraints.
     """
 
     outside = False
 
-    def __init__(self, arch: Arch, repairer: Repairer, settings: Settings) -> None:
+    def __init__(
+        self, arch: Arch, repairer: Repairer, settings: Settings, limits: Limits | None = None
+    ) -> None:
         self._arch, self._repairer, self._settings = arch, repairer, settings
+        self._limits = limits or Limits()
         self._proposer = Proposer(repairer)
 
     def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart of ARCH, nothing known yet."""
         n = distribution.n
         trust = Trust(most_leaps=4 + n // 2)
-        notes = Notes(sigma=distribution.sigma, patience=longest_round(n), trust=trust)
+        m = len(self._limits)
+        notes = Notes(
+            sigma=distribution.sigma,
+            patience=longest_round(n),
+            trust=trust,
+            weights=np.ones(m),
+            margins=np.zeros(m),
+        )
         return _with(self._arch.begin(distribution, anchor, size), notes)
 
     def populate(
@@ -80,9 +94,13 @@ class Assisted:
             search = _with(search, replace(notes, begin=len(known)))
             search, population = self._arch.populate(search, rng, known)
             return search, _replaced(population, 0, _as_it_is(search.anchor))
-        best = _best(known, notes.begin)
+        if self._limits and notes.proposals == 0:
+            notes = replace(notes, weights=first_weights(known, notes.begin))
+            search = _with(search, notes)
+        merits = with_violations(known, self._limits, notes.weights)
+        best = _best(merits, notes.begin)
         if best is not None and notes.wait == 0:
-            search, proposed = self._proposals(search, rng, known, best)
+            search, proposed = self._proposals(search, rng, known, best, float(merits[best]))
             if proposed is not None:
                 return search, proposed
             notes = Notes.of(search)
@@ -94,33 +112,36 @@ class Assisted:
         return search, population
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Judge the proposals, or let CMA-ES learn."""
         notes = Notes.of(search)
-        found = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
-        improved = notes.best - found > negligible(notes)
+        merits = with_violations(found, self._limits, notes.weights)
+        lowest = float(np.nanmin(merits)) if np.isfinite(merits).any() else np.inf
+        improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
-            search = self._arch.learn(search, population, objectives, rng)
+            search = self._arch.learn(search, population, found, rng)
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
             ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
             return replace(_with(search, after_generation(notes, search, ended)), converged=ended)
-        gain = (notes.best - found) * notes.slope
+        gain = (notes.best - lowest) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
         learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
         notes = replace(
             notes,
             trust=after(notes.trust, improved, ratio, notes.step) if learned else notes.trust,
             proposals=notes.proposals + 1,
-            failed=0 if np.isfinite(found) else notes.failed + 1,
+            failed=0 if np.isfinite(lowest) else notes.failed + 1,
             tried=notes.tried + 1,
             hits=notes.hits + improved,
             misses=0 if improved else notes.misses + 1,
             to_inject=1 if improved else notes.to_inject,
         )
-        notes = looked(notes, min(found, notes.best))
-        best = min(found, notes.best)
+        best = min(lowest, notes.best)
+        notes = looked(notes, best)
+        if self._limits:
+            notes = repriced(notes, self._limits, found.simulated[0])
         if notes.trust.radius > _AGAIN:
             notes = replace(notes, small=np.nan)
         elif np.isnan(notes.small):
@@ -149,9 +170,9 @@ class Assisted:
         return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
-        self, search: Search, rng: np.random.Generator, known: Known, best: int
+        self, search: Search, rng: np.random.Generator, known: Known, best: int, merit: float
     ) -> tuple[Search, Population | None]:
-        """Make proposals around the best design; None if the round is over."""
+        """Make proposals around the design of the lowest merit; None if the round is over."""
         notes = Notes.of(search)
         trust = notes.trust
         over = notes.misses >= notes.patience and not trust.collapsed
@@ -164,17 +185,19 @@ class Assisted:
             notes = replace(notes, starts=self._proposer.far_designs(frame, _STARTS, rng))
         seen = known.last_and(best, _REMEMBERED)
         trust, selection, proposal = self._proposer.propose(
-            frame, seen, trust, notes.selection, notes.starts, rng
+            frame, seen, trust, notes.selection, notes.starts, rng, self._guards(notes)
         )
         notes = replace(notes, trust=trust, selection=selection)
         if proposal is None:
             return _with(search, after_round(notes, search.parameters.n)), None
         notes = replace(
             notes,
-            best=float(known.objectives[best]),
+            best=merit,
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,
+            prices=proposal.prices,
+            expected=proposal.expected,
         )
         found = [proposal.repair, *self._more(frame, seen, notes, proposal, rng)]
         repairs = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in found]
@@ -195,7 +218,7 @@ class Assisted:
         for _ in range(self._settings.proposals - 1):
             seen = seen.and_pending(proposal.repair.x)
             _, _, other = self._proposer.propose(
-                frame, seen, trust, notes.selection, notes.starts, rng
+                frame, seen, trust, notes.selection, notes.starts, rng, self._guards(notes)
             )
             if other is None:
                 break
@@ -203,13 +226,19 @@ class Assisted:
             proposal = other
         return found
 
+    def _guards(self, notes: Notes) -> Guards | None:
+        if not self._limits:
+            return None
+        prices = notes.prices if len(notes.prices) else np.zeros(len(self._limits))
+        return Guards(self._limits, notes.margins, notes.weights, np.nan_to_num(prices))
 
-def _best(known: Known, begin: int) -> int | None:
+
+def _best(merits: Floats, begin: int) -> int | None:
     """Position of the best design of this restart."""
-    objectives = known.objectives[begin:]
-    if not np.isfinite(objectives).any():
+    merits = merits[begin:]
+    if not np.isfinite(merits).any():
         return None
-    return begin + int(np.nanargmin(objectives))
+    return begin + int(np.nanargmin(merits))
 
 
 def _with(search: Search, notes: Notes) -> Search:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
 from archeng.settings import Settings
@@ -90,9 +90,9 @@ class Handler(Protocol):
         """Make the candidates of the next generation; ``known`` are the calls so far."""
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
-        """Update the search; ``objectives`` (k,) are to be minimised, NaN where there is none."""
+        """Update the search with what the simulator said about the candidates."""
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:

@@ -37,7 +37,7 @@ from archeng.handlers.base import (
     updated,
     with_memory,
 )
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
 from archeng.settings import Settings
@@ -74,12 +74,12 @@ class BoxPenalty:
         return Repair(kind, inside, distance, 0.0, 0.0, active, "clip" if active else "none", 0)
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Adapt the weights, rank by the penalised objective, update CMA-ES."""
-        search = self._weighted(search, objectives)
+        search = self._weighted(search, found.objectives)
         outside = population.sampled - np.array([r.x for r in population.repairs])
-        total = objectives + penalties(
+        total = found.objectives + penalties(
             outside, search.memory["gamma"], scaling(np.diag(search.distribution.covariance))
         )
         order = np.argsort(last_if_undefined(total), kind="stable")

@@ -13,6 +13,7 @@ from archeng.handlers.box_penalty import BoxPenalty
 from archeng.handlers.lagrangian import AugmentedLagrangian
 from archeng.handlers.rank_based import MultipleConstraintRanking, StochasticRanking
 from archeng.handlers.resampling import Resampling
+from archeng.known import Limits
 from archeng.model import FeasibleSet
 from archeng.repair import Repairer
 from archeng.settings import Settings
@@ -24,16 +25,23 @@ _WITH_SIMULATOR_EVERYWHERE: dict[str, Callable[[FeasibleSet, Settings], Handler]
 }
 
 
-def make_handler(repairer: Repairer, team: Repairs, settings: Settings) -> Handler:
-    """Return the handler of the settings.
+def make_handler(
+    repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
+) -> Handler:
+    """Return the handler of the settings; ``limits`` are those of the simulated constraints.
 
     Raises
     ------
     SettingsError
-        If it cannot handle the rows of the model, or would simulate designs that violate them
-        without ``simulator_defined_everywhere=True``.
+        If it cannot handle the rows of the model or simulated constraints, or would simulate
+        designs that violate explicit ones without ``simulator_defined_everywhere=True``.
     """
     fs, name = repairer.feasible_set, settings.handler
+    if limits and name not in ("arch", "arch-nearest"):
+        raise SettingsError(
+            f"handler={name!r} knows nothing of simulated constraints ({', '.join(limits.names)}); "
+            'use "arch".'
+        )
     if name in _WITH_SIMULATOR_EVERYWHERE:
         if not settings.simulator_defined_everywhere:
             raise SettingsError(
@@ -51,10 +59,10 @@ def make_handler(repairer: Repairer, team: Repairs, settings: Settings) -> Handl
         return BoxPenalty(fs, settings)
     if name == "active-set-es":
         return ActiveSet(repairer)
-    arch = Arch(repairer, team, settings)
+    arch = Arch(repairer, team, settings, limits)
     if name != "arch" or settings.surrogate == "none":
         return arch
-    return Assisted(arch, repairer, settings)
+    return Assisted(arch, repairer, settings, limits)
 
 
 def _refuse_equalities(fs: FeasibleSet, name: str) -> None:

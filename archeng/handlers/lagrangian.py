@@ -45,7 +45,7 @@ from archeng.handlers.base import (
     with_memory,
 )
 from archeng.handlers.sides import Sides
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
 from archeng.strategy import sample
@@ -86,12 +86,12 @@ class AugmentedLagrangian:
         return search, Population(points, tuple(as_sampled(self._set, p) for p in points))
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Adapt the coefficients at the mean, rank by the Lagrangian, update, adapt sigma."""
         g_all = self._sides.values(population.sampled)
-        f, g = objectives[:-1], g_all[:-1]
-        search = self._adapted(search, objectives[-1], g_all[-1])
+        f, g = found.objectives[:-1], g_all[:-1]
+        search = self._adapted(search, found.objectives[-1], g_all[-1])
         memory = search.memory
         values = lagrangian(f, g, memory["gamma"], memory["omega"])
         before = lagrangian(

@@ -25,7 +25,7 @@ from archeng.handlers.base import (
     updated,
 )
 from archeng.handlers.sides import Sides
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.settings import Settings
 from archeng.strategy import sample
@@ -52,10 +52,10 @@ class _Ranked:
         return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Order the candidates and update CMA-ES."""
-        f = last_if_undefined(objectives)
+        f = last_if_undefined(found.objectives)
         order = self._order(f, self._sides.violations(population.sampled), rng)
         return updated(search, population.sampled[order], self._settings)
 

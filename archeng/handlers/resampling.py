@@ -19,7 +19,7 @@ from archeng.handlers.base import (
     last_if_undefined,
     updated,
 )
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair
 from archeng.settings import Settings
@@ -67,8 +67,8 @@ class Resampling:
         return search, Population(np.array([r.x for r in chosen]), tuple(chosen))
 
     def learn(
-        self, search: Search, population: Population, objectives: Floats, rng: np.random.Generator
+        self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Rank by the objective; candidates without one come last, in the order of sampling."""
-        order = np.argsort(last_if_undefined(objectives), kind="stable")
+        order = np.argsort(last_if_undefined(found.objectives), kind="stable")
         return updated(search, population.sampled[order], self._settings)

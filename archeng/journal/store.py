@@ -8,22 +8,21 @@ and JSON only: reading a journal cannot run code.
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from archeng.errors import ArchengError, JournalError
 from archeng.journal.arrays import packed, unpacked
 from archeng.journal.lock import Lock
-from archeng.records import Evaluation, Floats
+from archeng.journal.rows import COLUMNS, from_row, to_row
+from archeng.records import CallRecord
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
+_READABLE = (2, _FORMAT_VERSION)
 _STRANGE = (
     ArithmeticError,
     AttributeError,
@@ -41,16 +40,14 @@ CREATE TABLE calls (
     message TEXT NOT NULL, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     max_violation REAL NOT NULL, repair_kind TEXT NOT NULL, repair_solver TEXT NOT NULL,
     repair_iterations INTEGER NOT NULL, repair_distance_squared REAL, kkt_residual REAL,
+    details TEXT NOT NULL DEFAULT '{}',
     PRIMARY KEY (generation, position)
 ) WITHOUT ROWID;
 CREATE TABLE generations (generation INTEGER PRIMARY KEY, record TEXT NOT NULL);
 CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL);
 """
-_COLUMNS = (
-    "generation, position, restart, x, sampled, objective, status, message, seconds, attempts, "
-    "max_violation, repair_kind, repair_solver, repair_iterations, repair_distance_squared, "
-    "kkt_residual"
-)
+_COLUMNS = ", ".join(COLUMNS)
+_OLD = _COLUMNS.replace("details", "'{}' AS details")  # version 2 had none
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class StoredCall:
     """A finished call: where it belongs, and its record."""
 
     position: int
-    evaluation: Evaluation
+    evaluation: CallRecord
 
 
 class Journal:
@@ -72,6 +69,9 @@ class Journal:
         self.path = path
         self._connection = connection
         self._lock = lock
+        with _guard(path):
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        self._columns = _COLUMNS if version == _FORMAT_VERSION else _OLD
 
     @classmethod
     def create(cls, path: str | Path, header: Mapping[str, Any], state: Any) -> Journal:
@@ -108,6 +108,7 @@ class Journal:
             problems = connection.execute("PRAGMA quick_check").fetchone()[0]
             if problems != "ok":
                 raise JournalError(f"{file}: the file is damaged ({problems}).")
+            _upgrade(connection)
         return cls(file, connection, lock)
 
     @classmethod
@@ -131,29 +132,13 @@ class Journal:
 
     # -- writing ----------------------------------------------------------------------------
 
-    def add_call(self, position: int, e: Evaluation) -> None:
+    def add_call(self, position: int, e: CallRecord) -> None:
         """Store a finished call; it is on disk when this returns."""
         with _guard(self.path):
             self._connection.execute(
-                f"INSERT OR REPLACE INTO calls ({_COLUMNS}) VALUES ({','.join('?' * 16)})",
-                (
-                    e.generation,
-                    position,
-                    e.restart,
-                    e.x.tobytes(),
-                    e.sampled.tobytes(),
-                    _null(e.objective),
-                    e.status,
-                    e.message,
-                    e.seconds,
-                    e.attempts,
-                    e.max_violation,
-                    e.repair_kind,
-                    e.repair_solver,
-                    e.repair_iterations,
-                    _null(e.repair_distance_squared),
-                    _null(e.kkt_residual),
-                ),
+                f"INSERT OR REPLACE INTO calls ({_COLUMNS}) "
+                f"VALUES ({','.join('?' * len(COLUMNS))})",
+                to_row(position, e),
             )
 
     def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
@@ -200,12 +185,12 @@ class Journal:
         """Yield the calls of generations ``first`` to ``end`` (exclusive) in the run's order."""
         last = 2**62 if end is None else end
         rows = self._rows(
-            f"SELECT {_COLUMNS} FROM calls WHERE generation >= ? AND generation < ? "
+            f"SELECT {self._columns} FROM calls WHERE generation >= ? AND generation < ? "
             "ORDER BY generation, position",
             (first, last),
         )
         for index, row in enumerate(rows):
-            yield StoredCall(row[1], _evaluation(index, row))
+            yield StoredCall(row[1], self._record(index, row))
 
     def count(self) -> dict[str, int]:
         """Return the number of calls by status."""
@@ -214,6 +199,12 @@ class Journal:
     def _rows(self, query: str, arguments: Sequence[Any] = ()) -> list[Any]:
         with _guard(self.path):
             return self._connection.execute(query, arguments).fetchall()
+
+    def _record(self, index: int, row: Sequence[Any]) -> CallRecord:
+        try:
+            return from_row(index, row)
+        except _STRANGE as error:
+            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
     def _json(self, text: str) -> Any:
         try:
@@ -235,8 +226,8 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, float]:
-    """Objectives of all well-ended calls in a journal, by the bytes of their design.
+def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, CallRecord]:
+    """Return all well-ended calls in a journal, by the bytes of their design.
 
     Raises
     ------
@@ -251,11 +242,8 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, floa
                 raise JournalError(
                     f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
                 )
-            rows = journal._rows(
-                "SELECT x, objective FROM calls WHERE status IN ('ok', 'reused') "
-                "ORDER BY generation, position"
-            )
-            return {bytes(x): float(objective) for x, objective in rows}
+            calls = (stored.evaluation for stored in journal.calls())
+            return {e.x.tobytes(): e for e in calls if e.good}
     finally:
         journal.close()
 
@@ -285,42 +273,19 @@ def _write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
         connection.execute("COMMIT")
 
 
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Give the file of an older version what this one writes."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT_VERSION:
+        return
+    connection.execute("BEGIN")
+    connection.execute("ALTER TABLE calls ADD COLUMN details TEXT NOT NULL DEFAULT '{}'")
+    connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+    connection.execute("COMMIT")
+
+
 def _remove(file: Path) -> None:
     for suffix in ("", "-journal", "-wal", "-shm"):
         file.with_name(file.name + suffix).unlink(missing_ok=True)
-
-
-def _evaluation(index: int, row: Sequence[Any]) -> Evaluation:
-    return Evaluation(
-        index=index,
-        generation=row[0],
-        restart=row[2],
-        x=_floats(row[3]),
-        sampled=_floats(row[4]),
-        objective=_number(row[5]),
-        status=str(row[6]),
-        message=str(row[7]),
-        seconds=float(row[8]),
-        attempts=int(row[9]),
-        max_violation=float(row[10]),
-        repair_kind=str(row[11]),
-        repair_solver=str(row[12]),
-        repair_iterations=int(row[13]),
-        repair_distance_squared=_number(row[14]),
-        kkt_residual=_number(row[15]),
-    )
-
-
-def _floats(blob: bytes) -> Floats:
-    return np.frombuffer(blob, dtype=float)
-
-
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -352,7 +317,7 @@ def _check(file: Path) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if kind != _APPLICATION_ID:
             raise JournalError(f"{file}: is an SQLite file of another program.")
-        if version != _FORMAT_VERSION:
+        if version not in _READABLE:
             raise JournalError(
                 f"{file}: journal version {version}, this archeng reads {_FORMAT_VERSION}."
             )

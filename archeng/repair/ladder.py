@@ -45,6 +45,7 @@ class _Point:
     feasible: bool
     residual: float
     solver: str
+    multipliers: Floats
 
 
 class Repairer:
@@ -271,15 +272,18 @@ class Repairer:
 def _record(kind: RepairKind, problem: Problem, point: _Point, iterations: int) -> Repair:
     """Return the certificate of a feasible answer."""
     distribution = problem.metric.distribution
+    active = problem.active(point.values)
+    prices = np.abs(point.multipliers / problem.norms)
     return Repair(
         kind=kind,
         x=point.y,
         distance_squared=distribution.distance_squared(problem.x, point.y),
         max_violation=0.0,
         kkt_residual=point.residual,
-        active=problem.active(point.values),
+        active=active,
         solver=point.solver,
         iterations=iterations,
+        multipliers=tuple(prices[list(active)].tolist()),
     )
 
 
@@ -337,10 +341,11 @@ def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Po
         values = fs.values(y)
         feasible = problem.is_feasible(values)
     if not feasible:
-        return _Point(y, values, False, np.inf, name)
+        return _Point(y, values, False, np.inf, name, answer.multipliers)
     if known is None:
         known = _lagrangian_gradient(problem, y, answer.multipliers)
-    return _Point(y, values, True, known / (1.0 + float(np.abs(z).max())), name)
+    residual = known / (1.0 + float(np.abs(z).max()))
+    return _Point(y, values, True, residual, name, answer.multipliers)
 
 
 def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) -> Floats | None:

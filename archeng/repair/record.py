@@ -41,6 +41,9 @@ class Repair:
         ``none``, ``qp``, ``sqp`` or ``ipopt``.
     iterations : int
         Iterations of all solvers tried.
+    multipliers : tuple of float
+        Of the active rows, in units of half the squared distance per unit of the row; empty if
+        nothing was projected.
     """
 
     kind: RepairKind
@@ -51,6 +54,7 @@ class Repair:
     active: tuple[int, ...]
     solver: str
     iterations: int
+    multipliers: tuple[float, ...] = ()
 
     @property
     def feasible(self) -> bool:

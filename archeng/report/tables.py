@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from archeng.model.tables import number, text_table
-from archeng.records import Evaluation, RowAtBest, VariableAtBest
+from archeng.records import Activity, CallRecord, RowAtBest, SimulatedAtBest, VariableAtBest
 
 
 def result_table(
@@ -18,10 +19,13 @@ def result_table(
     objective: float,
     variables: Sequence[VariableAtBest],
     rows: Sequence[RowAtBest],
-    evaluations: Sequence[Evaluation],
+    evaluations: Sequence[CallRecord],
     n_infeasible_calls: int,
+    simulated: Sequence[SimulatedAtBest] = (),
+    outputs: Mapping[str, Any] | None = None,
+    activity: Sequence[Activity] = (),
 ) -> str:
-    """Design with units, active constraints, calls used."""
+    """Design with units, simulated constraints, active constraints, calls used."""
     parts = [
         f"{name}: {status}",
         f"stopped because {message}",
@@ -30,9 +34,17 @@ def result_table(
     ]
     if variables:
         parts += ["", _variables(variables)]
+    if simulated:
+        parts += ["", _simulated(simulated)]
+        count = sum(bool(e.violated) for e in evaluations)
+        parts.append(f"{count} of {len(evaluations)} calls violated a simulated constraint")
+    if outputs:
+        parts += ["", text_table(("output", "value"), [(k, _short(v)) for k, v in outputs.items()])]
     active = [r for r in rows if r.active]
     if active:
         parts += ["", _rows(active)]
+    if any(a.active for a in activity):
+        parts += ["", activity_table([a for a in activity if a.active])]
     if rows:
         parts += ["", f"{len(rows) - len(active)} of {len(rows)} constraints are not active"]
     if evaluations:
@@ -59,6 +71,57 @@ def _variables(variables: Sequence[VariableAtBest]) -> str:
         for v in variables
     ]
     return text_table(("variable", "value", "unit", "lower", "upper"), lines)
+
+
+def activity_table(activity: Sequence[Activity]) -> str:
+    """Say what blocks the design, the largest gain first.
+
+    Gains are estimates to first order, by a model of the objective; where its error is as large,
+    the table says so.
+    """
+    ordered = sorted(activity, key=lambda a: (-np.nan_to_num(a.gain, nan=-1.0), -a.repaired))
+    lines = [(a.name, _times(a), _distance(a), gain_text(a)) for a in ordered]
+    header = ("what blocks the design", "repaired onto it", "by (median)", "gain per unit relaxed")
+    return text_table(header, lines)
+
+
+def _times(a: Activity) -> str:
+    what = "violated " if a.kind == "simulated" else ""
+    return f"{what}{a.repaired} times"
+
+
+def _distance(a: Activity) -> str:
+    return "-" if np.isnan(a.distance) else f"{a.distance:.2g} deviations"
+
+
+def gain_text(a: Activity) -> str:
+    """Return the estimated gain with its uncertainty, in words where it is not certain."""
+    if np.isnan(a.gain):
+        return "not estimated (too few calls)"
+    if np.isnan(a.gain_error):
+        return f"{a.gain:.3g} (error unknown)"
+    if a.gain == 0 and a.gain_error == 0:
+        return "0"
+    doubt = "" if a.certain else ", uncertain"
+    return f"{a.gain:.3g} +- {a.gain_error:.1g}{doubt}"
+
+
+def _simulated(simulated: Sequence[SimulatedAtBest]) -> str:
+    lines = [
+        (s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), _margin(s)) for s in simulated
+    ]
+    return text_table(("simulated constraint", "value", "lower", "upper", "margin"), lines)
+
+
+def _margin(s: SimulatedAtBest) -> str:
+    """Distance from the nearer limit, or that it is violated."""
+    margin = min(s.value - s.lower, s.upper - s.value)
+    return f"{margin:.3g}" if s.holds else f"VIOLATED by {-margin:.3g}"
+
+
+def _short(value: Any) -> str:
+    text = f"{value:.8g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _rows(rows: Sequence[RowAtBest]) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.handlers import Population
+from archeng.known import Found, Limits
 from archeng.model import FeasibleSet
-from archeng.records import Evaluation
+from archeng.records import CallRecord
 from archeng.repair import Repair, RepairKind
 from archeng.runner.archive import Archive
 from archeng.simulator import Design
@@ -90,19 +91,22 @@ def make_plan(candidates: Sequence[Candidate], archive: Archive, left: int | Non
     return Plan(tuple(positions), len(candidates), cut=False)
 
 
-def found_objectives(
+def what_was_found(
     candidates: Sequence[Candidate],
-    outcomes: Mapping[int, Evaluation],
+    outcomes: Mapping[int, CallRecord],
     archive: Archive,
     size: int,
-) -> Floats:
-    """Objectives (size,) of the candidates; NaN where there is none."""
-    objectives = np.full(size, np.nan)
+    sign: float,
+    limits: Limits,
+) -> Found:
+    """Collect what is known of the candidates, ``sign`` times the objectives; NaN: nothing."""
+    objectives, simulated = np.full(size, np.nan), np.full((size, len(limits)), np.nan)
     for position, candidate in enumerate(candidates):
         outcome = outcomes.get(position) or archive.find(candidate.design)
-        if outcome is not None:
-            objectives[position] = outcome.objective
-    return objectives
+        if outcome is not None and outcome.good:
+            objectives[position] = sign * outcome.objective
+            simulated[position] = [outcome.constraints[name] for name in limits.names]
+    return Found(objectives, simulated)
 
 
 def first_of_each(repairs: Sequence[Repair]) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
-from archeng.known import Known
+from archeng.known import Found, Known, Limits
 from archeng.repair import Repairer
 from archeng.runner.candidates import first_of_each
 from archeng.runner.starts import Starts
@@ -46,6 +46,8 @@ class Course:
     max_restarts : int
     handler : Handler
         Makes the candidates and says what is learned from them.
+    limits : Limits
+        Of the simulated constraints.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Course:
         population_size: int | None,
         max_restarts: int,
         handler: Handler,
+        limits: Limits,
     ) -> None:
         self.wide = wide
         self.n_restarts = 0
@@ -65,7 +68,7 @@ class Course:
         self.search: Search
         self._settings, self._rng = settings, rng
         self._max_restarts = max_restarts
-        self._handler = handler
+        self._handler, self._limits = handler, limits
         self._starts = Starts(repairer, wide, settings.start_candidates, rng)
         self._bipop = Bipop(population_size or default_population_size(wide.n))
         self._regime = self._bipop.first()
@@ -81,16 +84,18 @@ class Course:
         self.search, population = self._handler.populate(self.search, self._rng, known)
         return population
 
-    def learn(self, population: Population, objectives: Floats) -> tuple[float, float, bool] | None:
+    def learn(self, population: Population, found: Found) -> tuple[float, float, bool] | None:
         """Rank and update; return what the stopping tests remember of the generation.
 
-        None for proposals: the tests are about CMA-ES.
+        None for proposals: the tests are about CMA-ES. Candidates that violate a simulated
+        constraint count as failed there.
         """
-        self.search = self._handler.learn(self.search, population, objectives, self._rng)
+        self.search = self._handler.learn(self.search, population, found, self._rng)
         if population.proposed:
             return None
         tests = self._tests
-        tests.add(objectives, first_of_each(population.repairs))
+        acceptable = np.where(self._limits.hold(found.simulated), found.objectives, np.nan)
+        tests.add(acceptable, first_of_each(population.repairs))
         return tests.best[-1], tests.median[-1], tests.flat[-1]
 
     def restart_if_needed(self, n_calls: int) -> StopReason | None:
@@ -106,7 +111,7 @@ class Course:
             reasons.insert(0, StopReason.CONVERGED)
         spent = n_calls - self._calls_before
         share = self._regime.max_evaluations
-        if self._handler.outside and StopReason.STAGNATION in reasons:
+        if (self._handler.outside or self._limits) and StopReason.STAGNATION in reasons:
             reasons.remove(StopReason.STAGNATION)  # f may well grow on the way to the feasible set
         if share is not None and spent >= share:
             reasons.append(StopReason.RESTART_BUDGET)

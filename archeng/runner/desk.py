@@ -9,10 +9,11 @@ import numpy as np
 
 from archeng.errors import ExecutorError
 from archeng.journal import Journal
-from archeng.records import Evaluation
+from archeng.known import Limits
+from archeng.records import CallRecord
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate
-from archeng.simulator import Call, Design, Evaluator, Gate
+from archeng.simulator import Call, Design, Evaluator, Gate, checked
 
 
 class Desk:
@@ -28,6 +29,8 @@ class Desk:
         None for ask and tell.
     journal : Journal or None
         Every finished call is on disk before it is used.
+    limits : Limits
+        Of the simulated constraints.
     """
 
     def __init__(
@@ -36,9 +39,11 @@ class Desk:
         archive: Archive,
         evaluator: Evaluator | None,
         journal: Journal | None,
+        limits: Limits,
     ) -> None:
         self._gate, self._archive = gate, archive
         self._evaluator, self._journal = evaluator, journal
+        self._limits = limits
 
     def calls(
         self,
@@ -46,21 +51,21 @@ class Desk:
         positions: Sequence[int],
         generation: int,
         restart: int,
-        finished_before: Mapping[int, Evaluation],
+        finished_before: Mapping[int, CallRecord],
         time_to_stop: Callable[[], bool],
-    ) -> Generator[tuple[int, Evaluation], None, None]:
+    ) -> Generator[tuple[int, CallRecord], None, None]:
         """Simulate the candidates at ``positions`` and yield them in that order.
 
         The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
         begins; those under way are waited for. Closing the iterator kills or forgets them.
         """
         assert self._evaluator is not None
-        finished: dict[int, Evaluation] = {}
+        finished: dict[int, CallRecord] = {}
         todo: list[tuple[int, Design]] = []
         for p in positions:
             design = self._gated(candidates[p])
             known = self._known(design, finished_before.get(p))
-            if isinstance(known, Evaluation):
+            if isinstance(known, CallRecord):
                 finished[p] = known
             elif known is not None:
                 finished[p] = self.keep(candidates[p], p, generation, restart, known)
@@ -89,7 +94,7 @@ class Desk:
             answers.close()
 
     def shown(
-        self, candidates: Sequence[Candidate], finished_before: Mapping[int, Evaluation]
+        self, candidates: Sequence[Candidate], finished_before: Mapping[int, CallRecord]
     ) -> list[Candidate]:
         """Return candidates for those who ask: checked, and with what is known of them."""
         shown = list(candidates)
@@ -107,16 +112,17 @@ class Desk:
         position: int,
         generation: int,
         restart: int,
-        stored: Evaluation | None,
+        stored: CallRecord | None,
         told: Call,
-    ) -> Evaluation:
+    ) -> CallRecord:
         """Return the record of a told call, or of the same design simulated before."""
-        outcome = self._known(self._gated(candidate), stored) or told
-        if isinstance(outcome, Evaluation):
+        known = self._known(self._gated(candidate), stored)
+        outcome = known or checked(told, self._limits)
+        if isinstance(outcome, CallRecord):
             return outcome
         return self.keep(candidate, position, generation, restart, outcome)
 
-    def _known(self, design: Design, stored: Evaluation | None) -> Evaluation | Call | None:
+    def _known(self, design: Design, stored: CallRecord | None) -> CallRecord | Call | None:
         """Return the call of a design if the journal has it, or an earlier run simulated it."""
         if stored is not None and np.array_equal(stored.x, design.x):
             return stored
@@ -124,10 +130,10 @@ class Desk:
 
     def keep(
         self, candidate: Candidate, position: int, generation: int, restart: int, outcome: Call
-    ) -> Evaluation:
+    ) -> CallRecord:
         """Make the record of a finished call, durable before it is used."""
         assert candidate.design is not None
-        evaluation = Evaluation(
+        evaluation = CallRecord(
             index=-1,  # its place in the run is known when its turn comes
             generation=generation,
             restart=restart,
@@ -144,10 +150,23 @@ class Desk:
             seconds=outcome.seconds,
             message=outcome.message.encode("utf-8", "backslashreplace").decode(),
             attempts=outcome.attempts,
+            constraints=dict(outcome.constraints),
+            violated=self._violated(outcome),
+            outputs=dict(outcome.outputs),
+            repair_rows=candidate.repair.active,
+            repair_multipliers=candidate.repair.multipliers,
         )
         if self._journal is not None:
             self._journal.add_call(position, evaluation)
         return evaluation
+
+    def _violated(self, outcome: Call) -> tuple[str, ...]:
+        """Names of the simulated constraints that do not hold."""
+        if not outcome.good:
+            return ()
+        values = np.array([outcome.constraints[name] for name in self._limits.names])
+        outside = self._limits.violations(values) > 0
+        return tuple(n for n, bad in zip(self._limits.names, outside, strict=True) if bad)
 
     def close(self) -> None:
         """Give up workers and journal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from archeng.errors import SimulatorError
-from archeng.records import Evaluation
+from archeng.records import CallRecord
 from archeng.simulator import CallStatus
 
 _WHAT = {
@@ -16,7 +16,7 @@ _WHAT = {
 }
 
 
-def check_first_calls(evaluations: Sequence[Evaluation], candidates: int) -> None:
+def check_first_calls(evaluations: Sequence[CallRecord], candidates: int) -> None:
     """Raise if all calls of the first generation failed: the set-up is wrong, not a design.
 
     With a single candidate per generation one failed call says nothing yet: the next decides.
@@ -30,7 +30,7 @@ def check_first_calls(evaluations: Sequence[Evaluation], candidates: int) -> Non
         )
 
 
-def failure(subject: str, call: Evaluation, evaluations: Sequence[Evaluation]) -> SimulatorError:
+def failure(subject: str, call: CallRecord, evaluations: Sequence[CallRecord]) -> SimulatorError:
     """Return the error for a failed call: where it was, the traceback, every call so far."""
     what = _WHAT[CallStatus(call.status)]
     return SimulatorError(

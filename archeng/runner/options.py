@@ -18,6 +18,7 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
+from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
 from archeng.report import ProgressLine
 from archeng.sampling import deviations
@@ -40,6 +41,7 @@ class Options:
     restarts: int = 0
     population_size: int | None = None
     callback: Callable[[Any], None] | None = None
+    simulated: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _count("max_evaluations", self.max_evaluations, 1)
@@ -53,6 +55,14 @@ class Options:
             raise SettingsError(f'sense must be "minimize" or "maximize", got {self.sense!r}.')
         if self.callback is not None and not callable(self.callback):
             raise SettingsError(f"callback must be callable, got {self.callback!r}.")
+        object.__setattr__(self, "simulated", _checked_limits(self.simulated))
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the simulated constraints."""
+        lower = [-math.inf if low is None else low for low, _ in self.simulated.values()]
+        upper = [math.inf if high is None else high for _, high in self.simulated.values()]
+        return Limits(tuple(self.simulated), np.array(lower, float), np.array(upper, float))
 
     @property
     def sign(self) -> float:
@@ -216,6 +226,50 @@ def check_settings(settings: Any) -> Settings:
     if not isinstance(settings, Settings):
         raise SettingsError(f"settings must be an archeng.Settings, got {settings!r}.")
     return settings
+
+
+def _checked_limits(simulated: Any) -> dict[str, tuple[float | None, float | None]]:
+    """Return the limits by name, infinite ones as None."""
+    if simulated is None:
+        return {}
+    if not isinstance(simulated, Mapping):
+        raise SettingsError(
+            "simulated must map names of constraints to (lower, upper), such as "
+            f'{{"stress": (None, 250e6)}}; got {simulated!r}.'
+        )
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for name, limits in simulated.items():
+        if not isinstance(name, str) or not name:
+            raise SettingsError(f"simulated: names must be texts, got {name!r}.")
+        if not isinstance(limits, list | tuple) or len(limits) != 2:
+            raise SettingsError(
+                f"simulated[{name!r}] must be (lower, upper), None where there is no limit; got "
+                f"{limits!r}."
+            )
+        low, high = (_limit(name, value) for value in limits)
+        if low is None and high is None:
+            raise SettingsError(
+                f"simulated[{name!r}] has no limit. What is only to be recorded belongs into the "
+                "outputs of archeng.Evaluation."
+            )
+        if low is not None and high is not None and not low < high:
+            raise SettingsError(
+                f"simulated[{name!r}]: the lower limit {low!r} must be below the upper {high!r}. "
+                "A simulation hits a single value only by chance: give a band around it."
+            )
+        found[name] = (low, high)
+    return found
+
+
+def _limit(name: str, value: Any) -> float | None:
+    """Return a limit; None if it is none or infinite."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise SettingsError(f"simulated[{name!r}]: {value!r} is not a number.")
+    if math.isnan(value):
+        raise SettingsError(f"simulated[{name!r}]: a limit is NaN.")
+    return float(value) if math.isfinite(value) else None
 
 
 def _count(name: str, value: Any, least: int, optional: bool = True) -> None:

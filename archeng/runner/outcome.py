@@ -11,9 +11,10 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
-from archeng.model import FeasibleSet
-from archeng.records import Evaluation, Generation, RowAtBest
+from archeng.known import Limits
+from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
+from archeng.runner.activity import activity_of, rows_at
 from archeng.runner.stored import versions
 from archeng.strategy import StopReason
 
@@ -50,37 +51,27 @@ def make_result(run: Run) -> Result:
         evaluations=tuple(run.evaluations),
         history=tuple(run.history),
         rows=rows_at(fs, x) if run.best is not None else (),
+        simulated=_simulated_at(run.options.limits, run.best),
+        outputs={} if run.best is None else dict(run.best.outputs),
+        activity=activity_of(run),
         provenance=_provenance(run),
     )
 
 
-def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
-    """Every row at a full vector; active if within 1e-6 of the scale of its variables' steps."""
-    fs = feasible_set
-    free = fs.reduce(x)
-    values, jacobian = fs.values_and_jacobian(free)
-    scale = np.where(np.isnan(fs.scale), np.maximum(np.abs(free), 1.0), fs.scale)
-    with np.errstate(invalid="ignore", over="ignore"):
-        size = np.linalg.norm(jacobian * scale, axis=1)
-    near = 1e-6 * np.where(np.isfinite(size), size, 0.0)
-    active = fs.equality | (values <= fs.lower + near) | (values >= fs.upper - near)
+def _simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
+    """Return every simulated constraint at the best design."""
+    values = {} if best is None else best.constraints
     return tuple(
-        RowAtBest(
-            name=info.name,
-            kind="equality" if info.equality else info.kind.value,
-            value=float(values[j]),
-            lower=float(fs.lower[j]),
-            upper=float(fs.upper[j]),
-            active=bool(active[j]),
-            source=info.source,
-        )
-        for j, info in enumerate(fs.rows)
+        SimulatedAtBest(name, values.get(name, float("nan")), float(low), float(high))
+        for name, low, high in zip(limits.names, limits.lower, limits.upper, strict=True)
     )
 
 
 def _status(run: Run, reason: StopReason) -> Status:
     if run.best is None:
         return Status.NONE
+    if not run.best.acceptable:
+        return Status.VIOLATING
     if run.options.reached(run.best.objective):
         return Status.TARGET
     if (
@@ -112,7 +103,7 @@ def make_generation(
     search: Search,
     population: Population,
     objectives: Floats,
-    calls: Iterable[Evaluation],
+    calls: Iterable[CallRecord],
     times: tuple[float, float],
 ) -> Generation:
     """Make the record of a generation: the search as it sampled, and what came of it.
@@ -126,7 +117,7 @@ def make_generation(
         restart=run.course.n_restarts,
         population_size=search.parameters.population_size,
         evaluations=run.n_evaluations,
-        best=float("nan") if run.best is None else run.best.objective,
+        best=run.best.objective if run.best and run.best.acceptable else float("nan"),
         best_in_generation=run.options.sign * float(finite.min()) if len(finite) else np.nan,
         sigma=search.distribution.sigma,
         alpha=search.alpha,

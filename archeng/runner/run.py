@@ -16,11 +16,11 @@ from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError
 from archeng.handlers import make_handler
 from archeng.journal import Journal, readable
-from archeng.records import Evaluation, Generation
+from archeng.records import CallRecord, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.archive import Archive
-from archeng.runner.candidates import Candidate, found_objectives, make_candidates, make_plan
+from archeng.runner.candidates import Candidate, make_candidates, make_plan, what_was_found
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
 from archeng.runner.failures import check_first_calls, failure
@@ -113,61 +113,64 @@ class Run:
         self.history: list[Generation] = []
         self.stop_reason: StopReason | None = None
         self._runtime = setup.runtime
-        self._archive = Archive(
-            setup.feasible_set, setup.options.sign, setup.settings.reuse_designs, setup.earlier
+        options, limits = setup.options, setup.options.limits
+        self.archive = Archive(
+            setup.feasible_set, options.sign, setup.settings.reuse_designs, setup.earlier, limits
         )
         repairer = Repairer(setup.feasible_set, setup.settings)
         self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
-        self._handler = make_handler(repairer, self._team, setup.settings)
+        self._handler = make_handler(repairer, self._team, setup.settings, limits)
         self.course = Course(
             repairer,
             setup.wide,
             setup.settings,
             np.random.default_rng(setup.seed),
-            setup.options.population_size,
-            setup.options.restarts,
+            options.population_size,
+            options.restarts,
             self._handler,
+            limits,
         )
         self._interruption = Interruption()
         self._begin = time.monotonic()
         self._candidates: list[Candidate] = []
-        self._outcomes: dict[int, Evaluation] = {}
-        self._pending: dict[int, Evaluation] = {}
+        self._outcomes: dict[int, CallRecord] = {}
+        self._pending: dict[int, CallRecord] = {}
         self._repair_seconds = 0.0
 
     def _evaluator(self) -> Evaluator | None:
         if self.simulator is None:
             return None
         policy = self._runtime.policy
-        return Evaluator(make_pool(self._runtime.workers, self.simulator, policy.timeout), policy)
+        pool = make_pool(self._runtime.workers, self.simulator, policy.timeout)
+        return Evaluator(pool, policy, self.options.limits)
 
     def _open(self, evaluator: Evaluator | None, journal: Journal | None) -> None:
         """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
         gate = Gate(self.feasible_set, self._handler.outside)
-        self._desk = Desk(gate, self._archive, evaluator, journal)
+        self._desk = Desk(gate, self.archive, evaluator, journal, self.options.limits)
 
     # -- looking --------------------------------------------------------------------------
 
     @property
-    def evaluations(self) -> list[Evaluation]:
+    def evaluations(self) -> list[CallRecord]:
         """Every finished call, in the order of the run."""
-        return self._archive.evaluations
+        return self.archive.evaluations
 
     @property
-    def best(self) -> Evaluation | None:
-        """The best call so far."""
-        return self._archive.best
+    def best(self) -> CallRecord | None:
+        """The best call so far; the least violating one if none satisfies all constraints."""
+        return self.archive.best
 
     @property
     def n_evaluations(self) -> int:
         """Simulator calls so far."""
-        return self._archive.n_calls
+        return self.archive.n_calls
 
     @property
     def n_failures(self) -> int:
         """Calls that did not end well."""
-        return self._archive.n_failures
+        return self.archive.n_failures
 
     @property
     def max_evaluations(self) -> int | None:
@@ -197,13 +200,14 @@ class Run:
         if the budget does not allow a whole generation, and none once the run has stopped.
         """
         self._sample_if_needed()
-        plan = make_plan(self._candidates, self._archive, self._calls_left())
+        plan = make_plan(self._candidates, self.archive, self._calls_left())
         self._candidates = self._candidates[: plan.end]
         return self._desk.shown(self._candidates, self._pending)
 
-    def tell(self, objectives: Sequence[float | None]) -> None:
+    def tell(self, objectives: Sequence[Any]) -> None:
         """Give the objectives of the candidates that :meth:`ask` returned, in their order.
 
+        With simulated constraints or outputs an :class:`archeng.Evaluation` each.
         ``None`` or NaN: the simulation failed, or there was no design to simulate. What is
         told of a design that was simulated before (``candidate.known``) is not used.
         """
@@ -215,7 +219,7 @@ class Run:
             )
         calls = [told(value) for value in objectives]
         where = len(self.history), self.course.n_restarts
-        for p in make_plan(self._candidates, self._archive, None).positions:
+        for p in make_plan(self._candidates, self.archive, None).positions:
             stored = self._pending.get(p)
             self._record(p, self._desk.settle(self._candidates[p], p, *where, stored, calls[p]))
         if len(self._candidates) < len(self._population.repairs):
@@ -231,7 +235,7 @@ class Run:
         if self.stopped:
             return
         self._sample_if_needed()
-        plan = make_plan(self._candidates, self._archive, self._calls_left())
+        plan = make_plan(self._candidates, self.archive, self._calls_left())
         self._simulate(plan.positions)
         if len(self.history) < 2 and not self.stopped:
             check_first_calls(self.evaluations, len(self._population.repairs))
@@ -264,22 +268,18 @@ class Run:
         if self._candidates or self.stopped:
             return
         begin_time = time.perf_counter()
-        self._population = self.course.population(self._archive.known())
+        self._population = self.course.population(self.archive.known())
         self._repair_seconds = time.perf_counter() - begin_time
         self._candidates = make_candidates(
-            self.feasible_set, self._population, self._archive, self._handler.outside
+            self.feasible_set, self._population, self.archive, self._handler.outside
         )
         self._outcomes = {}
 
     def _simulate(self, positions: Sequence[int]) -> None:
         """Simulate new designs until all are done, or there is a reason to stop."""
+        where = len(self.history), self.course.n_restarts
         calls = self._desk.calls(
-            self._candidates,
-            positions,
-            len(self.history),
-            self.course.n_restarts,
-            self._pending,
-            self._stop_early,
+            self._candidates, positions, *where, self._pending, self._stop_early
         )
         with contextlib.closing(calls):
             for position, evaluation in calls:
@@ -295,14 +295,14 @@ class Run:
             self.stop_reason = StopReason.MAX_TIME
         return self.stopped
 
-    def _record(self, position: int, evaluation: Evaluation) -> None:
+    def _record(self, position: int, evaluation: CallRecord) -> None:
         """Take one finished call into the archive; stop if it reaches the target."""
         evaluation = replace(evaluation, index=len(self.evaluations))
         self._outcomes[position] = evaluation
-        self._archive.add(evaluation)
+        self.archive.add(evaluation)
         policy = self._runtime.policy
         if evaluation.good:
-            if evaluation.feasible and self.options.reached(evaluation.objective):
+            if evaluation.acceptable and self.options.reached(evaluation.objective):
                 self.stop_reason = StopReason.TARGET
             return
         logger.info("call %d: %s", evaluation.index, evaluation.message.strip())
@@ -314,18 +314,19 @@ class Run:
     def _close_generation(self) -> None:
         """Rank and update; then stopping tests, restarts, journal, callback."""
         begin_time = time.perf_counter()
-        objectives = self.options.sign * found_objectives(
-            self._candidates, self._outcomes, self._archive, len(self._population.repairs)
+        size, options = len(self._population.repairs), self.options
+        found = what_was_found(
+            self._candidates, self._outcomes, self.archive, size, options.sign, options.limits
         )
         before = self.course.search
         learning, tests = not self.stopped, None
         if learning:
-            tests = self.course.learn(self._population, objectives)
+            tests = self.course.learn(self._population, found)
         record = make_generation(
             self,
             before,
             self._population,
-            objectives,
+            found.objectives,
             self._outcomes.values(),
             (self._repair_seconds, time.perf_counter() - begin_time),
         )
@@ -381,7 +382,7 @@ class Run:
         self.course.restore(state, same)
         self.history = [Generation(**r) for r in records]
         for stored in journal.calls(end=state["generation"]):
-            self._archive.add(stored.evaluation)
+            self.archive.add(stored.evaluation)
         made = self.history[-1].evaluations if self.history else 0
         if len(records) != state["generation"] or made != self.n_evaluations:
             raise JournalError(f"{journal.path}: the file is damaged (rows are missing).")
@@ -392,6 +393,7 @@ class Run:
         }
         self._begin = time.monotonic() - state["elapsed"]
         reason = state["stop_reason"]
-        if self.best is not None and self.options.reached(self.best.objective):
+        best = self.archive.best_acceptable
+        if best is not None and self.options.reached(best.objective):
             reason = StopReason.TARGET.name
         self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()

@@ -12,6 +12,7 @@ import numpy as np
 from archeng.distribution import Distribution
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
+from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, as_model, compile_model, has_objective, is_pyomo
 from archeng.runner.options import (
     Options,
@@ -30,7 +31,7 @@ from archeng.runner.stored import (
     version_changes,
 )
 from archeng.settings import Settings
-from archeng.simulator import OnPyomoModel, Simulator, check_simulator
+from archeng.simulator import Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
 logger = logging.getLogger("archeng")
 
@@ -44,7 +45,7 @@ class Setup:
     wide : Distribution
         The initial search distribution, around any mean.
     earlier : dict
-        Objectives of designs that earlier runs have finished, by the bytes of their vector.
+        Calls of designs that earlier runs have finished, by the bytes of their vector.
     header : dict
         What a journal stores once.
     """
@@ -57,7 +58,7 @@ class Setup:
     runtime: Runtime
     seed: int
     wide: Distribution
-    earlier: dict[bytes, float]
+    earlier: dict[bytes, Call]
     header: dict[str, Any]
 
 
@@ -96,7 +97,7 @@ def new_setup(
         runtime=runtime,
         seed=number,
         wide=wide,
-        earlier=_earlier(model, runtime),
+        earlier=_earlier(model, runtime, options.limits),
         header=header(model, data, options, settings, number, wide, own)
         if runtime.journal is not None
         else {},
@@ -121,8 +122,10 @@ def stored_setup(
         )
     given = None if source is None else as_model(source, objective=stored["own_objective"])
     model = stored_model(stored, given)
-    options = {**stored["options"], "callback": chosen.get("callback")}
-    options.update({k: v for k, v in limits.items() if v is not None})
+    options = Options(
+        **{**stored["options"], "callback": chosen.get("callback")}
+        | {k: v for k, v in limits.items() if v is not None}
+    )
     changes = version_changes(stored)
     if changes:
         logger.warning("the run may not go on exactly, versions changed: %s", ", ".join(changes))
@@ -130,12 +133,12 @@ def stored_setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
         feasible_set=_compiled(model),
-        options=Options(**options),
+        options=options,
         settings=stored_settings(stored, settings),
         runtime=runtime,
         seed=int(stored["seed"]),
         wide=Distribution(**stored["wide"]),
-        earlier=_earlier(model, runtime),
+        earlier=_earlier(model, runtime, options.limits),
         header=dict(stored),
     )
 
@@ -163,9 +166,17 @@ def _compiled(model: Model) -> FeasibleSet:
     return feasible_set
 
 
-def _earlier(model: Model, runtime: Runtime) -> dict[bytes, float]:
-    """Objectives of the designs that earlier runs finished."""
-    found: dict[bytes, float] = {}
+def _earlier(model: Model, runtime: Runtime, limits: Limits) -> dict[bytes, Call]:
+    """Return the calls that earlier runs finished, with values of the simulated constraints.
+
+    Those that lack one are left out: their designs have to be simulated again.
+    """
+    found: dict[bytes, Call] = {}
     for path in runtime.reuse:
-        found.update(finished_designs(path, model.element_names()))
+        for key, e in finished_designs(path, model.element_names()).items():
+            if all(name in e.constraints for name in limits.names):
+                values = {name: e.constraints[name] for name in limits.names}
+                found[key] = Call(
+                    CallStatus.REUSED, e.objective, "", 0.0, constraints=values, outputs=e.outputs
+                )
     return found

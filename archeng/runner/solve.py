@@ -22,8 +22,9 @@ from archeng.simulator import Design, OnFailure
 
 def solve(
     model: Any,
-    simulator: Callable[[Design], float] | None = None,
+    simulator: Callable[[Design], Any] | None = None,
     *,
+    simulated: Mapping[str, tuple[float | None, float | None]] | None = None,
     max_evaluations: int | None = None,
     max_time: float | None = None,
     target: float | None = None,
@@ -55,8 +56,13 @@ def solve(
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
         Variables and explicit constraints.
     simulator : callable, optional
-        Takes a :class:`Design` and returns the objective. Without one, the objective of the
-        model itself is optimised.
+        Takes a :class:`Design` and returns the objective, or an :class:`Evaluation` (or an equal
+        dictionary) with values of simulated constraints and further outputs. Without one, the
+        objective of the model itself is optimised.
+    simulated : mapping, optional
+        Limits of the constraints that only the simulator knows, by name:
+        ``{"stress": (None, 250e6), "first_mode": (40.0, None)}``. They may be violated during
+        the search; the result says whether they hold.
     max_evaluations : int, optional
         Hard limit on simulator calls.
     max_time : float, optional
@@ -121,6 +127,7 @@ def solve(
     run = Run(
         model,
         simulator,
+        simulated=simulated,
         max_evaluations=max_evaluations,
         max_time=max_time,
         target=target,
@@ -148,7 +155,7 @@ def solve(
 
 def resume(
     journal: str | Path,
-    simulator: Callable[[Any], float] | None = None,
+    simulator: Callable[[Any], Any] | None = None,
     *,
     model: Any = None,
     settings: Settings | None = None,

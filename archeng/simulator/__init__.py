@@ -1,6 +1,15 @@
 """What stands between the optimiser and the engineer's simulator."""
 
-from archeng.simulator.call import Call, CallStatus, Simulator, call, check_simulator, told
+from archeng.simulator.answer import Evaluation
+from archeng.simulator.call import (
+    Call,
+    CallStatus,
+    Simulator,
+    call,
+    check_simulator,
+    checked,
+    told,
+)
 from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design
 from archeng.simulator.evaluate import Evaluator, make_pool, process_count
@@ -15,6 +24,7 @@ __all__ = [
     "CallStatus",
     "CommandSimulator",
     "Design",
+    "Evaluation",
     "Evaluator",
     "FailurePolicy",
     "Gate",
@@ -24,6 +34,7 @@ __all__ = [
     "Workers",
     "call",
     "check_simulator",
+    "checked",
     "make_policy",
     "make_pool",
     "process_count",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
 from archeng.errors import SimulationTimeoutError, SimulatorError
+from archeng.known import Limits
+from archeng.simulator.answer import Evaluation, UnusableAnswerError, read_answer
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
@@ -32,7 +32,8 @@ class CallStatus(StrEnum):
 class Call:
     """Outcome of one call. ``objective`` is NaN unless the status is OK (or REUSED).
 
-    ``seconds`` is the time of the last of the ``attempts``.
+    ``seconds`` is the time of the last of the ``attempts``; ``constraints`` and ``outputs`` are
+    those of the :class:`Evaluation`.
     """
 
     status: CallStatus
@@ -40,6 +41,8 @@ class Call:
     message: str
     seconds: float
     attempts: int = 1
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -67,41 +70,55 @@ def call(simulator: Simulator, design: Design) -> Call:
         return _bad(CallStatus.FAILED, f"the simulator called sys.exit({error.code!r})", begin)
     except Exception:
         return _bad(CallStatus.FAILED, traceback.format_exc(limit=-8), begin)
-    number = _number(value)
-    if number is None:
-        message = f"the simulator returned {type(value).__name__} {_short(value)}, not a number"
-        return _bad(CallStatus.INVALID, message, begin)
-    if not np.isfinite(number):
-        return _bad(CallStatus.INVALID, f"the simulator returned {number}", begin)
-    return Call(CallStatus.OK, number, "", time.perf_counter() - begin)
+    try:
+        return _good(read_answer(value), time.perf_counter() - begin)
+    except UnusableAnswerError as error:
+        return _bad(CallStatus.INVALID, str(error), begin)
 
 
-def told(value: float | None) -> Call:
-    """Return the outcome that an objective told by the user stands for."""
-    number = float("nan") if value is None else float(value)
-    if np.isfinite(number):
-        return Call(CallStatus.OK, number, "", 0.0)
-    return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
+def told(value: Any) -> Call:
+    """Return the outcome that a value told by the user stands for; None and NaN: failed."""
+    if value is None:
+        return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
+    try:
+        return _good(read_answer(value), 0.0)
+    except UnusableAnswerError as error:
+        message = f"told as failed: {error}".replace("the simulator returned", "got")
+        return Call(CallStatus.INVALID, float("nan"), message, 0.0)
+
+
+def checked(outcome: Call, limits: Limits) -> Call:
+    """Return the outcome, an invalid one if the declared constraints are not those returned."""
+    if not outcome.good or set(outcome.constraints) == set(limits.names):
+        return outcome
+    missing = [name for name in limits.names if name not in outcome.constraints]
+    strange = [name for name in outcome.constraints if name not in limits.names]
+    parts = [f"no value of the declared {missing}"] if missing else []
+    if strange:
+        parts.append(f"values of {strange}, which simulated= does not declare")
+    return replace(
+        outcome,
+        status=CallStatus.INVALID,
+        objective=float("nan"),
+        message=(
+            f"the simulator returned {' and '.join(parts)}. Return archeng.Evaluation(objective, "
+            "constraints={...}) with the names of simulated={...}; what is only to be recorded "
+            "belongs into outputs."
+        ),
+        constraints={},
+    )
+
+
+def _good(answer: Evaluation, seconds: float) -> Call:
+    return Call(
+        CallStatus.OK,
+        answer.objective,
+        "",
+        seconds,
+        constraints=answer.constraints,
+        outputs=answer.outputs,
+    )
 
 
 def _bad(status: CallStatus, message: str, begin: float) -> Call:
     return Call(status, float("nan"), message, time.perf_counter() - begin)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
-def _number(value: Any) -> float | None:
-    """Float of a real scalar (also a one-element array), else None."""
-    if isinstance(value, list | tuple | dict | str | bytes):
-        return None
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            array = np.asarray(float(value)) if array.dtype.kind == "O" else np.zeros(0)
-        array = array.astype(float)
-    except (TypeError, ValueError):
-        return None
-    return float(array.reshape(-1)[0]) if array.size == 1 else None

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 
 from archeng.errors import SettingsError, SimulationTimeoutError
 from archeng.model import Variable
+from archeng.simulator.answer import Evaluation
 from archeng.simulator.design import Design
 from archeng.simulator.groups import kill_group, tracked
 from archeng.simulator.readers import Reader
@@ -49,6 +50,8 @@ class CommandSimulator:
     read : callable
         How to get the objective: :func:`read_json`, :func:`read_regex`, or a function of the
         directory (a `Path`) and the standard output (a `str`) that returns it.
+    constraints, outputs : mapping of str to callable, optional
+        The same for simulated constraints, and for values that are only recorded, by name.
     timeout : float, optional
         Seconds; then the program and everything that it started is killed.
     ok_exit_codes : sequence of int
@@ -74,6 +77,8 @@ class CommandSimulator:
         command: Sequence[str | Path],
         *,
         read: Reader,
+        constraints: Mapping[str, Reader] | None = None,
+        outputs: Mapping[str, Reader] | None = None,
         templates: Mapping[str, str | Path] | None = None,
         timeout: float | None = None,
         ok_exit_codes: Sequence[int] = (0,),
@@ -90,6 +95,11 @@ class CommandSimulator:
             raise SettingsError(f'keep must be "all", "failed" or "none", got {keep!r}.')
         if not callable(read):
             raise SettingsError(f"read must be a function or read_json/read_regex, got {read!r}.")
+        for option, readers in (("constraints", constraints), ("outputs", outputs)):
+            if readers is not None and not (
+                isinstance(readers, Mapping) and all(map(callable, readers.values()))
+            ):
+                raise SettingsError(f"{option} must map names to readers, got {readers!r}.")
         if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
             raise SettingsError(f"timeout must be positive seconds, got {timeout!r}.")
         if not _all(ok_exit_codes, int):
@@ -101,6 +111,7 @@ class CommandSimulator:
         self.command = [str(part) for part in command]
         self.templates = {name: _text(name, t) for name, t in (templates or {}).items()}
         self.read = read
+        self.constraints, self.outputs = dict(constraints or {}), dict(outputs or {})
         self.timeout = timeout
         self.ok_exit_codes = tuple(ok_exit_codes)
         self.keep = keep
@@ -124,7 +135,7 @@ class CommandSimulator:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
     def __call__(self, design: Design) -> Any:
-        """Run the program at a design and return what ``read`` finds."""
+        """Run the program at a design and return what the readers find."""
         if self.directory is not None:
             Path(self.directory).mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="call-", dir=self.directory))
@@ -135,7 +146,7 @@ class CommandSimulator:
                 (folder / name).write_text(_filled(text, values), encoding="utf-8")
             output = self._run(folder, values)
             try:
-                value = self.read(folder, output)
+                value = self._answer(folder, output)
             except Exception as error:
                 raise CommandError(
                     f"the answer cannot be read ({type(error).__name__}: {error}){_words(folder)}"
@@ -145,6 +156,17 @@ class CommandSimulator:
         finally:
             if self.keep == "none" or (self.keep == "failed" and good):
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def _answer(self, folder: Path, output: str) -> Any:
+        """Return the objective, with constraints and outputs if there are readers of some."""
+        objective = self.read(folder, output)
+        if not self.constraints and not self.outputs:
+            return objective
+        return Evaluation(
+            objective,
+            {name: read(folder, output) for name, read in self.constraints.items()},
+            {name: read(folder, output) for name, read in self.outputs.items()},
+        )
 
     # -- helpers ----------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from numbers import Integral
 from typing import Any
 
 from archeng.errors import SettingsError
-from archeng.simulator.call import Call, Simulator
+from archeng.known import Limits
+from archeng.simulator.call import Call, Simulator, checked
 from archeng.simulator.dask_pool import dask_pool, is_dask
 from archeng.simulator.design import Design
 from archeng.simulator.policy import FailurePolicy
@@ -64,10 +65,19 @@ def process_count(workers: Any) -> int:
 
 
 class Evaluator:
-    """Simulates the designs of one generation after the other on a pool."""
+    """Simulates the designs of one generation after the other on a pool.
 
-    def __init__(self, pool: Pool, policy: FailurePolicy) -> None:
+    Parameters
+    ----------
+    pool : Pool
+    policy : FailurePolicy
+    limits : Limits
+        Of the constraints whose values every answer must have.
+    """
+
+    def __init__(self, pool: Pool, policy: FailurePolicy, limits: Limits | None = None) -> None:
         self._pool, self._policy = pool, policy
+        self._limits = limits or Limits()
         self._stopping = False
 
     def simulate(
@@ -86,7 +96,7 @@ class Evaluator:
             while (finished := self._pool.next()) is not None:
                 key, outcome = finished
                 attempts[key] = attempts.get(key, 0) + 1
-                outcome = replace(outcome, attempts=attempts[key])
+                outcome = checked(replace(outcome, attempts=attempts[key]), self._limits)
                 if self._policy.again(outcome) and not self._stopping:
                     logger.info("call %s, repeated: %s", outcome.status, _last(outcome.message))
                     self._pool.submit(key, by_key[key])

@@ -57,6 +57,8 @@ class Data:
         Length of u that is one in v.
     best, spread : float
         An objective f is (f - best) / spread in y.
+    simulated : ndarray, shape (p, m)
+        Values of the simulated constraints.
     """
 
     A: Floats
@@ -64,6 +66,7 @@ class Data:
     scale: float
     best: float
     spread: float
+    simulated: Floats
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -73,13 +76,13 @@ class Data:
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
         good = self.y <= np.quantile(self.y, 2 / 3)
-        return replace(self, A=self.A[good], y=self.y[good])
+        return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
 
 
 def select(frame: Frame, known: Known) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once.
 
-    None if the objectives do not differ.
+    None if neither the objectives nor the simulated constraints differ.
     """
     good = np.abs(known.objectives) < _HUGE  # not NaN either
     if not good.any():
@@ -87,14 +90,16 @@ def select(frame: Frame, known: Known) -> Data | None:
     u, f = frame.coordinates(known.points[good]), known.objectives[good]
     distances = np.sqrt(np.sum(u**2, axis=1))
     chosen = _net(u, distances, most_designs(u.shape[1]))
-    f, u = f[chosen], u[chosen]
+    f, u, simulated = f[chosen], u[chosen], known.simulated[good][chosen]
     best, spread = float(f.min()), float(np.median(f) - f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
+    if spread <= 0 and simulated.size and np.ptp(simulated, axis=0).any():
+        spread = 1.0
     scale = float(np.median(distances[chosen]))
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
         return None
-    return Data(u / scale, (f - best) / spread, scale, best, spread)
+    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated)
 
 
 def most_designs(n: int) -> int:

@@ -22,7 +22,7 @@ beta_c    weight of the radial basis function                 ``radial``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,16 @@ class Interpolant:
             gradient = gradient + 3 * ((w * r) @ gaps)
             hessian = hessian + 3 * ((w @ r) * np.eye(len(v)) + (gaps.T * (w * inverse)) @ gaps)
         return gradient, hessian
+
+    def divided_by(self, size: float) -> Interpolant:
+        """Return s / size."""
+        return replace(
+            self,
+            constant=self.constant / size,
+            gradient=self.gradient / size,
+            hessian=self.hessian / size,
+            weights=self.weights / size,
+        )
 
     def _kernels(self, gaps: Floats) -> Floats:
         """Value (p,) of the spline and radial parts of each centre."""

@@ -23,13 +23,13 @@ lambda      what they are raised by, relative to ``top``           ``damping``
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.repair import Repair, Repairer
 from archeng.surrogate.data import Frame
-from archeng.surrogate.interpolant import Interpolant
 
 _STEPS = 6
 _FEW = 2  # steps after which the search from a worse start ends
@@ -50,8 +50,18 @@ class Minimum:
     value: float
 
 
+class Smooth(Protocol):
+    """What can be minimised: a model, or one with constraints."""
+
+    def value(self, v: Floats) -> float:
+        """Value at coordinates v (n,)."""
+
+    def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
+        """Gradient (n,) and Hessian (n, n)."""
+
+
 def minimise(
-    model: Interpolant,
+    model: Smooth,
     frame: Frame,
     scale: float,
     repairer: Repairer,
@@ -63,7 +73,7 @@ def minimise(
 
     Parameters
     ----------
-    model : Interpolant
+    model : Smooth
         In coordinates v = u / scale of the frame.
     frame : Frame
     scale : float

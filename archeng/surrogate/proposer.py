@@ -12,8 +12,9 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit, linear, make_system
+from archeng.surrogate.guards import Guards, Lagrangian, make_lagrangian, refined
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.minimise import Minimum, minimise
+from archeng.surrogate.minimise import Minimum, Smooth, minimise
 from archeng.surrogate.priors import PRIORS, QUADRATIC
 from archeng.surrogate.transforms import IDENTITY, TRANSFORMS
 from archeng.surrogate.trust import Mode, Trust, without
@@ -40,6 +41,10 @@ class Proposal:
         Distance from the centre in the initial frame.
     slope : float
         Units of the model per unit of the objective at the centre.
+    expected : ndarray, shape (m,)
+        Simulated constraints by their models; NaN without them.
+    prices : ndarray, shape (m,)
+        What a unit of each simulated constraint is worth, in units of the objective.
     """
 
     repair: Repair
@@ -47,6 +52,8 @@ class Proposal:
     predicted: float
     step: float
     slope: float
+    expected: Floats
+    prices: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +100,7 @@ class Proposer:
         selection: Selection,
         starts: Floats,
         rng: np.random.Generator,
+        guards: Guards | None = None,
     ) -> tuple[Trust, Selection, Proposal | None]:
         """Return the next proposal, or None if there is nothing to try.
 
@@ -107,12 +115,14 @@ class Proposer:
         starts : ndarray, shape (k, n)
             Feasible designs all over the set, from which distant minima are looked for.
         rng : numpy.random.Generator
+        guards : Guards, optional
+            Simulated constraints.
         """
         data = select(frame, known)
         if data is None:
             return trust, selection, None
         selection, choice, data = _chosen(data, selection, len(known))
-        view = _View(frame, known, data, starts, rng)
+        view = _View(frame, known, data, starts, rng, guards)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -149,21 +159,74 @@ class Proposer:
             starts = [frame.centre]
         else:
             starts = self._starts(view, trust)
-        best: Minimum | None = None
-        for start in starts:
-            below = np.inf if best is None or anywhere else best.value
-            found = minimise(model, frame, data.scale, self._repairer, start, radius, below)
-            if found is not None and (best is None or found.value < best.value):
-                best = found
-        here = model.value(np.zeros(len(frame.centre)))
-        if best is None or not best.value < here:
-            return None
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
-        repair = self._inset(view, best.repair)
+        if view.guards is None:
+            found, here = self._lowest(model, view, starts, radius), np.zeros(len(frame.centre))
+            gain = 0.0 if found is None else model.value(here) - found.value
+            expected = prices = np.zeros(0)
+        else:
+            found, gain, expected, prices = self._guarded(model, view, starts, radius, slope)
+        if found is None or not gain > 0:
+            return None
+        repair = self._inset(view, found.repair)
         step = _new_step(view, repair.x)
         if step is None:
             return None
-        return Proposal(repair, trust.mode, here - best.value, step, slope)
+        return Proposal(repair, trust.mode, gain, step, slope, expected, prices)
+
+    def _lowest(
+        self, model: Smooth, view: _View, starts: list[Floats], radius: float
+    ) -> Minimum | None:
+        """Return the lowest minimum that is found from the starts."""
+        best: Minimum | None = None
+        anywhere = np.isinf(radius)
+        for start in starts:
+            below = np.inf if best is None or anywhere else best.value
+            scale = view.data.scale
+            found = minimise(model, view.frame, scale, self._repairer, start, radius, below)
+            if found is not None and (best is None or found.value < best.value):
+                best = found
+        return best
+
+    def _guarded(
+        self,
+        model: Interpolant,
+        view: _View,
+        starts: list[Floats],
+        radius: float,
+        slope: float,
+    ) -> tuple[Minimum | None, float, Floats, Floats]:
+        """Return the lowest minimum that respects the models of the simulated constraints.
+
+        Also its gain in the merit (objective plus weighted violations) in units of the model,
+        the expected values of the constraints, and their prices.
+        """
+        frame, data = view.frame, view.data
+        assert view.guards is not None
+        lagrangian, units = make_lagrangian(model, data, view.guards, radius / data.scale, slope)
+
+        def coordinates(x: Floats) -> Floats:
+            return frame.coordinates(x) / data.scale
+
+        here = np.zeros(len(frame.centre))
+        first = self._lowest(lagrangian, view, starts, radius)
+        if first is None:
+            return None, 0.0, np.zeros(0), np.zeros(0)
+        last = first
+
+        def again(changed: Lagrangian) -> Minimum | None:
+            nonlocal last
+            found = self._lowest(changed, view, [last.repair.x], radius)
+            last = found or last
+            return found
+
+        weights = view.guards.weights * units * slope
+        lagrangian, found = refined(lagrangian, first, coordinates, again, weights)
+        v = coordinates(found.repair.x)
+        gain = lagrangian.merit(here, weights) - lagrangian.merit(v, weights)
+        prices = np.zeros(len(units))
+        np.maximum.at(prices, lagrangian.sides.model, lagrangian.multipliers)
+        return found, gain, lagrangian.constraints(v) * units, prices / (units * slope)
 
     def _inset(self, view: _View, repair: Repair) -> Repair:
         """Return the design with the margins that repairs have in the frame.
@@ -221,7 +284,9 @@ class Proposer:
         step = _new_step(view, repair.x)
         if step is None:
             return None
-        return Proposal(repair, Mode.SAMPLE, 0.0, step, 1.0 / view.data.spread)
+        unknown = np.full(view.known.simulated.shape[1], np.nan)
+        slope = 1.0 / view.data.spread
+        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, unknown, unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +298,7 @@ class _View:
     data: Data
     starts: Floats
     rng: np.random.Generator
+    guards: Guards | None
 
 
 def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None, Data]:

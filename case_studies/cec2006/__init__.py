@@ -13,6 +13,13 @@ Examples
 0.7499
 """
 
-from case_studies.cec2006.suite import EQUALITY_TOLERANCE, Problem, names, problem
+from case_studies.cec2006.suite import (
+    EQUALITY_TOLERANCE,
+    Problem,
+    add_constraint,
+    constraints,
+    names,
+    problem,
+)
 
-__all__ = ["EQUALITY_TOLERANCE", "Problem", "names", "problem"]
+__all__ = ["EQUALITY_TOLERANCE", "Problem", "add_constraint", "constraints", "names", "problem"]

@@ -110,18 +110,35 @@ def problem(name: str) -> Problem:
     )
 
 
+def constraints(name: str, x: Any) -> dict[str, Any]:
+    """Constraint functions at x, numbers or CasADi symbols: ``g1``, ... (<= 0), ``h1``, ... (= 0).
+
+    Examples
+    --------
+    >>> round(float(constraints("g24", [2.3295, 3.1785])["g1"]), 4)
+    0.0
+    """
+    rows = _DEFINITIONS[name].constraints(x)
+    named = {f"g{j}": value for j, value in enumerate(rows.g, start=1)}
+    return named | {f"h{j}": value for j, value in enumerate(rows.h, start=1)}
+
+
+def add_constraint(model: Model, name: str, row: str, expression: Any) -> None:
+    """Add a constraint of a problem to a model."""
+    source = f"CEC 2006 {name}"
+    if row.startswith("h"):
+        model.subject_to(expression == 0, name=row, tolerance=EQUALITY_TOLERANCE, source=source)
+    else:
+        model.subject_to(expression <= 0, name=row, source=source)
+
+
 def _model(name: str, definition: Definition) -> Model:
     model = Model(name)
     x = model.variable(
         "x", lower=definition.lower, upper=definition.upper, shape=len(definition.lower)
     )
-    rows = definition.constraints(x)
-    for j, expression in enumerate(rows.g, start=1):
-        model.subject_to(expression <= 0, name=f"g{j}", source=f"CEC 2006 {name}")
-    for j, expression in enumerate(rows.h, start=1):
-        model.subject_to(
-            expression == 0, name=f"h{j}", tolerance=EQUALITY_TOLERANCE, source=f"CEC 2006 {name}"
-        )
+    for row, expression in constraints(name, x).items():
+        add_constraint(model, name, row, expression)
     return model
 
 

@@ -1,0 +1,85 @@
+"""Records of calls as rows of the journal's table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from archeng.records import CallRecord, Floats
+
+COLUMNS = (
+    "generation", "position", "restart", "x", "sampled", "objective", "status", "message",
+    "seconds", "attempts", "max_violation", "repair_kind", "repair_solver", "repair_iterations",
+    "repair_distance_squared", "kkt_residual", "details",
+)  # fmt: skip
+"""``details`` is JSON: what only some calls have."""
+
+_DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers")
+
+
+def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS`."""
+    details = {name: getattr(e, name) for name in _DETAILS if getattr(e, name)}
+    return (
+        e.generation,
+        position,
+        e.restart,
+        e.x.tobytes(),
+        e.sampled.tobytes(),
+        _null(e.objective),
+        e.status,
+        e.message,
+        e.seconds,
+        e.attempts,
+        e.max_violation,
+        e.repair_kind,
+        e.repair_solver,
+        e.repair_iterations,
+        _null(e.repair_distance_squared),
+        _null(e.kkt_residual),
+        json.dumps(details),
+    )
+
+
+def from_row(index: int, row: Sequence[Any]) -> CallRecord:
+    """Return the record of a row."""
+    details = json.loads(row[16])
+    return CallRecord(
+        index=index,
+        generation=row[0],
+        restart=row[2],
+        x=_floats(row[3]),
+        sampled=_floats(row[4]),
+        objective=_number(row[5]),
+        status=str(row[6]),
+        message=str(row[7]),
+        seconds=float(row[8]),
+        attempts=int(row[9]),
+        max_violation=float(row[10]),
+        repair_kind=str(row[11]),
+        repair_solver=str(row[12]),
+        repair_iterations=int(row[13]),
+        repair_distance_squared=_number(row[14]),
+        kkt_residual=_number(row[15]),
+        constraints={str(k): float(v) for k, v in details.get("constraints", {}).items()},
+        violated=tuple(str(name) for name in details.get("violated", ())),
+        outputs=dict(details.get("outputs", {})),
+        repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
+        repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
+    )
+
+
+def _floats(blob: bytes) -> Floats:
+    return np.frombuffer(blob, dtype=float)
+
+
+def _null(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,142 @@
+"""Which constraints blocked the design: rows at the best design, repairs, estimated gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.records import Activity, CallRecord, RowAtBest
+from archeng.surrogate import Frame, gradients, multipliers
+
+if TYPE_CHECKING:
+    from archeng.runner.run import Run
+
+_REPAIRED = ("nearest", "intersection")
+_AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
+
+
+def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
+    """Every row at a full vector; active if within 1e-6 of the scale of its variables' steps."""
+    fs = feasible_set
+    free = fs.reduce(x)
+    values, jacobian = fs.values_and_jacobian(free)
+    scale = np.where(np.isnan(fs.scale), np.maximum(np.abs(free), 1.0), fs.scale)
+    with np.errstate(invalid="ignore", over="ignore"):
+        size = np.linalg.norm(jacobian * scale, axis=1)
+    near = 1e-6 * np.where(np.isfinite(size), size, 0.0)
+    active = fs.equality | (values <= fs.lower + near) | (values >= fs.upper - near)
+    return tuple(
+        RowAtBest(
+            name=info.name,
+            kind="equality" if info.equality else info.kind.value,
+            value=float(values[j]),
+            lower=float(fs.lower[j]),
+            upper=float(fs.upper[j]),
+            active=bool(active[j]),
+            source=info.source,
+        )
+        for j, info in enumerate(fs.rows)
+    )
+
+
+def activity_of(run: Run) -> tuple[Activity, ...]:
+    """Return the activity of every explicit and simulated constraint; empty without a design."""
+    best = run.best
+    if best is None:
+        return ()
+    fs, limits = run.feasible_set, run.options.limits
+    rows = rows_at(fs, best.x)
+    blocked = _blocked(run, best)
+    gains, errors = _gains(run, best, rows, blocked)
+    calls = max(len(run.evaluations), 1)
+    found = [
+        _explicit(row, _repairs(run.evaluations, j), calls, gains[j], errors[j])
+        for j, row in enumerate(rows)
+    ]
+    for i, name in enumerate(limits.names):
+        count = sum(name in e.violated for e in run.evaluations)
+        j = len(rows) + i
+        found.append(
+            Activity(
+                name=name,
+                kind="simulated",
+                repaired=count,
+                share=count / calls,
+                distance=float("nan"),
+                multiplier=float("nan"),
+                active=bool(blocked[i]),
+                gain=float(gains[j]),
+                gain_error=float(errors[j]),
+            )
+        )
+    return tuple(found)
+
+
+def _explicit(row: RowAtBest, repairs: Floats, calls: int, gain: float, error: float) -> Activity:
+    some = len(repairs) > 0
+    return Activity(
+        name=row.name,
+        kind=row.kind,
+        repaired=len(repairs),
+        share=len(repairs) / calls,
+        distance=float(np.median(repairs[:, 0])) if some else float("nan"),
+        multiplier=float(np.median(repairs[:, 1])) if some else float("nan"),
+        active=row.active,
+        gain=float(gain),
+        gain_error=float(error),
+        source=row.source,
+    )
+
+
+def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
+    """Distance and multiplier (k, 2) of the repairs that ended at a row."""
+    found = []
+    for e in evaluations:
+        if e.repair_kind in _REPAIRED and row in e.repair_rows:
+            multiplier = dict(zip(e.repair_rows, e.repair_multipliers, strict=False)).get(row, 0.0)
+            found.append((np.sqrt(max(e.repair_distance_squared, 0.0)), multiplier))
+    return np.array(found, dtype=float).reshape(-1, 2)
+
+
+def _blocked(run: Run, best: CallRecord) -> Floats:
+    """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
+    limits = run.options.limits
+    values = np.array([best.constraints[name] for name in limits.names])
+    seen = run.archive.known().simulated
+    with np.errstate(invalid="ignore"):
+        near = _AT_LIMIT * np.nanstd(seen, axis=0) if len(seen) else np.zeros(len(limits))
+    above, below = values >= limits.upper - near, values <= limits.lower + near
+    return np.where(above, 1.0, np.where(below, -1.0, 0.0))
+
+
+def _gains(
+    run: Run, best: CallRecord, rows: Sequence[RowAtBest], blocked: Floats
+) -> tuple[Floats, Floats]:
+    """Estimated gains per unit of relaxation, and their errors, of rows and simulated ones."""
+    fs, wide = run.feasible_set, run.course.wide
+    active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
+    gains = np.where(active, np.nan, 0.0)
+    errors = gains.copy()
+    if not active.any():
+        return gains, errors
+    x = fs.reduce(best.x)
+    frame = Frame(x, wide.scaled_factor, wide.inverse_factor / wide.sigma)
+    found = gradients(frame, run.archive.known(), run.options.limits)
+    if found is None:
+        return gains, errors
+    values, jacobian = fs.values_and_jacobian(x)
+    upper = np.abs(fs.upper - values) <= np.abs(values - fs.lower)
+    signs = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
+    slopes = np.concatenate((jacobian @ wide.scaled_factor, found.simulated))
+    outward = (signs[:, None] * slopes)[active]
+    equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
+    if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(found.objective))):
+        return gains, errors
+    gains[active] = np.abs(multipliers(found.objective, outward, equality))
+    samples = [np.abs(multipliers(g, outward, equality)) for g in found.samples]
+    errors[active] = np.std(samples, axis=0) if samples else np.nan
+    return gains, errors

@@ -1,0 +1,95 @@
+r"""What a constraint costs at the best design: multipliers by a model of the objective.
+
+With the gradient g of the model and the gradients :math:`a_j` of the active limits, pointing
+outwards, the multipliers solve
+
+.. math:: \min_{\mu} \Big\| g + \sum_j \mu_j a_j \Big\|, \quad \mu_j \ge 0 \text{ unless } j
+          \text{ is an equality.}
+
+To first order, moving limit j outwards by one unit lowers the objective by :math:`\mu_j`. The
+uncertainty is the standard deviation of :math:`\mu_j` over random models that fit the simulated
+designs as well (posterior samples).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.distribution import Floats
+from archeng.known import Known, Limits
+from archeng.surrogate.choice import choose
+from archeng.surrogate.data import Frame, select
+from archeng.surrogate.fit import fit
+from archeng.surrogate.guards import constraint_models, sizes
+from archeng.surrogate.priors import QUADRATIC
+
+_SAMPLES = 30
+_SEED = 0  # of the random models: the same report for the same run
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Gradients at the best design, in coordinates of the frame and units of the quantities.
+
+    Attributes
+    ----------
+    objective : ndarray, shape (n,)
+    samples : ndarray, shape (k, n)
+        The same by random models that fit as well.
+    simulated : ndarray, shape (m, n)
+        Of the simulated constraints.
+    """
+
+    objective: Floats
+    samples: Floats
+    simulated: Floats
+
+
+def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
+    """Return gradients at the centre of the frame; None if there are too few designs."""
+    data = select(frame, known)
+    if data is None or len(data.y) < data.A.shape[1] + 2:
+        return None
+    choice = choose(data.kernels, data.y)
+    if choice is None:
+        return None
+    here = np.zeros(data.A.shape[1])
+    slope = float(np.exp(choice.transform.log_slope(data.y[:1])[0])) / data.spread
+    unit = slope * data.scale
+    plain = fit(data.kernels, choice.transform.apply(data.y), QUADRATIC)
+    samples = np.zeros((0, len(here)))
+    if plain is not None:
+        rng = np.random.default_rng(_SEED)
+        models = [plain.random(rng) for _ in range(_SAMPLES)]
+        samples = np.array([model.derivatives(here)[0] for model in models]) / unit
+    models_of = constraint_models(data, limits) if len(limits) else ()
+    rows = [model.derivatives(here)[0] for model in models_of]
+    simulated = np.array(rows).reshape(len(limits), len(here)) / data.scale
+    return Gradients(
+        choice.fit.model.derivatives(here)[0] / unit,
+        samples,
+        simulated * sizes(data)[:, None],
+    )
+
+
+def multipliers(gradient: Floats, outward: Floats, equality: Bools) -> Floats:
+    """Return mu (k,) for a gradient (n,) and outward gradients (k, n) of the active limits.
+
+    Least squares; of the negative ones the most negative leaves, until there is none.
+    """
+    mu = np.zeros(len(outward))
+    held = np.ones(len(outward), dtype=bool)
+    while held.any():
+        sizes = np.linalg.norm(outward[held], axis=1)
+        unit = outward[held] / np.where(sizes > 0, sizes, 1.0)[:, None]
+        found, *_ = np.linalg.lstsq(unit.T, -gradient, rcond=1e-10)
+        wrong = np.where(equality[held], 0.0, np.minimum(found, 0.0))
+        if not np.any(wrong < 0):
+            mu[held] = found / np.where(sizes > 0, sizes, 1.0)
+            break
+        held[np.flatnonzero(held)[int(np.argmin(wrong))]] = False
+    return mu
