@@ -196,9 +196,11 @@ class Assisted:
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,
-            prices=proposal.prices,
-            expected=proposal.expected,
         )
+        if proposal.mode is Mode.EXPLOIT:
+            notes = replace(notes, prices=proposal.prices, expected=proposal.expected)
+        else:  # far away, or by a random model: no reason to reprice the constraints
+            notes = replace(notes, expected=np.full(len(self._limits), np.nan))
         found = [proposal.repair, *self._more(frame, seen, notes, proposal, rng)]
         repairs = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in found]
         points = np.array([r.x for r in repairs])

@@ -31,7 +31,7 @@ import numpy as np
 from archeng.distribution import Floats, Integers
 from archeng.known import Limits
 from archeng.surrogate.choice import Choice
-from archeng.surrogate.data import Data
+from archeng.surrogate.data import Data, Frame
 from archeng.surrogate.fit import fit_with, linear, make_system
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum
@@ -48,7 +48,7 @@ _MOST = 0.3  # largest margin, in radii of the trust region
 _FLATTEST = 1e-3  # least gradient by which a model is scaled
 _NEAR = 0.1  # distance from the limit at which the last multiplier is taken
 
-Minimise = Callable[["Lagrangian"], Minimum | None]
+Lowest = Callable[["Lagrangian", list[Floats]], Minimum | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,16 @@ class Guards:
     limits: Limits
     margins: Floats
     weights: Floats
+    prices: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Guarded:
+    """A minimum, what is gained in the merit, the constraints expected there, and their prices."""
+
+    minimum: Minimum
+    gain: float
+    expected: Floats
     prices: Floats
 
 
@@ -168,44 +178,85 @@ def make_lagrangian(
     return Lagrangian(objective, models, moved, sides, multipliers), units
 
 
-def refined(
+def guarded_minimum(
+    objective: Interpolant,
+    data: Data,
+    guards: Guards,
+    frame: Frame,
+    scales: tuple[float, float],
+    starts: list[Floats],
+    lowest: Lowest,
+) -> Guarded | None:
+    """Minimise a model of the objective under the models of the simulated constraints.
+
+    Parameters
+    ----------
+    objective : Interpolant
+    data : Data
+    guards : Guards
+    frame : Frame
+    scales : tuple of float
+        Radius of the trust region in the frame; units of the model per unit of the objective.
+    starts : list of ndarray, shape (n,)
+        Feasible designs to begin at.
+    lowest : callable
+        Minimises a Lagrangian from some designs.
+
+    Returns
+    -------
+    Guarded or None
+        None if no step lowers the Lagrangian.
+    """
+    radius, slope = scales
+    first, units = make_lagrangian(objective, data, guards, radius / data.scale, slope)
+    weights = guards.weights * units * slope
+    plain = replace(first, multipliers=np.zeros_like(first.multipliers), penalty=_LARGEST_PENALTY)
+    best: Guarded | None = None
+    for lagrangian in (first, plain):
+        found = lowest(lagrangian, starts)
+        if found is None:
+            continue
+        last, minimum = _refined(lagrangian, found, frame, data.scale, lowest, weights)
+        v = frame.coordinates(minimum.repair.x) / data.scale
+        gain = last.merit(np.zeros_like(v), weights) - last.merit(v, weights)
+        if best is None or gain > best.gain:
+            prices = np.zeros(len(units))
+            np.maximum.at(prices, last.sides.model, last.multipliers)
+            expected = last.constraints(v) * units
+            best = Guarded(minimum, gain, expected, prices / (units * slope))
+        if best.gain > 0:
+            break
+    return best
+
+
+def _refined(
     lagrangian: Lagrangian,
     first: Minimum,
-    coordinates: Callable[[Floats], Floats],
-    search: Minimise,
+    frame: Frame,
+    scale: float,
+    lowest: Lowest,
     weights: Floats,
 ) -> tuple[Lagrangian, Minimum]:
     """Go on from a first minimum until the models of the constraints hold.
 
-    Returns the last Lagrangian, and the minimum with the lowest merit.
-
-    Parameters
-    ----------
-    lagrangian : Lagrangian
-    first : Minimum
-        Of that Lagrangian.
-    coordinates : callable
-        Coordinates of the model of a design.
-    search : callable
-        Minimises a Lagrangian from the last minimum.
-    weights : ndarray, shape (m,)
-        Of violations in the merit.
+    Returns the last Lagrangian, and the minimum with the lowest merit by ``weights`` (m,).
     """
-    best, v, worst = first, coordinates(first.repair.x), np.inf
-    lowest = lagrangian.merit(v, weights)
+    best = last = first
+    v, worst = frame.coordinates(first.repair.x) / scale, np.inf
+    least = lagrangian.merit(v, weights)
     for _ in range(_ROUNDS):
         excess = float(lagrangian.sides.excess(lagrangian.constraints(v)).max())
         lagrangian = lagrangian.updated(v)
         if excess > max(worst / 4, _SATISFIED) and lagrangian.penalty < _LARGEST_PENALTY:
             lagrangian = replace(lagrangian, penalty=5 * lagrangian.penalty)
         worst = max(excess, 0.0)
-        found = search(lagrangian)
+        found = lowest(lagrangian, [last.repair.x])
         if found is None:
             break
-        before, v = v, coordinates(found.repair.x)
+        before, v, last = v, frame.coordinates(found.repair.x) / scale, found
         merit = lagrangian.merit(v, weights)
-        if merit <= lowest:
-            best, lowest = found, merit
+        if merit <= least:
+            best, least = found, merit
         settled = float(np.linalg.norm(v - before)) <= _SETTLED * float(np.linalg.norm(v))
         if settled and excess <= _SATISFIED:
             break

@@ -12,7 +12,7 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit, linear, make_system
-from archeng.surrogate.guards import Guards, Lagrangian, make_lagrangian, refined
+from archeng.surrogate.guards import Guards, guarded_minimum
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum, Smooth, minimise
 from archeng.surrogate.priors import PRIORS, QUADRATIC
@@ -161,14 +161,26 @@ class Proposer:
             starts = self._starts(view, trust)
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
         if view.guards is None:
-            found, here = self._lowest(model, view, starts, radius), np.zeros(len(frame.centre))
-            gain = 0.0 if found is None else model.value(here) - found.value
+            best = self._lowest(model, view, starts, radius)
+            gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
             expected = prices = np.zeros(0)
         else:
-            found, gain, expected, prices = self._guarded(model, view, starts, radius, slope)
-        if found is None or not gain > 0:
+            guarded = guarded_minimum(
+                model,
+                data,
+                view.guards,
+                frame,
+                (radius, slope),
+                starts,
+                lambda changed, where: self._lowest(changed, view, where, radius),
+            )
+            if guarded is None:
+                return None
+            best, gain = guarded.minimum, guarded.gain
+            expected, prices = guarded.expected, guarded.prices
+        if best is None or not gain > 0:
             return None
-        repair = self._inset(view, found.repair)
+        repair = self._inset(view, best.repair)
         step = _new_step(view, repair.x)
         if step is None:
             return None
@@ -187,46 +199,6 @@ class Proposer:
             if found is not None and (best is None or found.value < best.value):
                 best = found
         return best
-
-    def _guarded(
-        self,
-        model: Interpolant,
-        view: _View,
-        starts: list[Floats],
-        radius: float,
-        slope: float,
-    ) -> tuple[Minimum | None, float, Floats, Floats]:
-        """Return the lowest minimum that respects the models of the simulated constraints.
-
-        Also its gain in the merit (objective plus weighted violations) in units of the model,
-        the expected values of the constraints, and their prices.
-        """
-        frame, data = view.frame, view.data
-        assert view.guards is not None
-        lagrangian, units = make_lagrangian(model, data, view.guards, radius / data.scale, slope)
-
-        def coordinates(x: Floats) -> Floats:
-            return frame.coordinates(x) / data.scale
-
-        here = np.zeros(len(frame.centre))
-        first = self._lowest(lagrangian, view, starts, radius)
-        if first is None:
-            return None, 0.0, np.zeros(0), np.zeros(0)
-        last = first
-
-        def again(changed: Lagrangian) -> Minimum | None:
-            nonlocal last
-            found = self._lowest(changed, view, [last.repair.x], radius)
-            last = found or last
-            return found
-
-        weights = view.guards.weights * units * slope
-        lagrangian, found = refined(lagrangian, first, coordinates, again, weights)
-        v = coordinates(found.repair.x)
-        gain = lagrangian.merit(here, weights) - lagrangian.merit(v, weights)
-        prices = np.zeros(len(units))
-        np.maximum.at(prices, lagrangian.sides.model, lagrangian.multipliers)
-        return found, gain, lagrangian.constraints(v) * units, prices / (units * slope)
 
     def _inset(self, view: _View, repair: Repair) -> Repair:
         """Return the design with the margins that repairs have in the frame.
