@@ -84,4 +84,4 @@ def _report(result: Result, options: argparse.Namespace) -> int:
     if options.output is not None:
         result.save(options.output)
     sys.stdout.write(f"{result}\n")
-    return 0 if result.status is not Status.NONE else 1
+    return 1 if result.status in (Status.NONE, Status.VIOLATING) else 0
