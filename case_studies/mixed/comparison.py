@@ -31,7 +31,7 @@ HELP = "calls to target if half of the constraints are simulated, beside all-exp
 RUNS, QUICK_RUNS = 11, 1
 QUICK_PROBLEMS = ("g04", "g24")
 ACCURACY = 1e-4
-BUDGETS = {"explicit": 1_000, "mixed": 1_000, "mixed-arch": 20_000, "mcr": 20_000}
+BUDGETS = {"explicit": 600, "mixed": 600, "mixed-arch": 20_000, "mcr": 20_000}
 
 
 def tasks(runs: int, quick: bool) -> list[Task]:
