@@ -18,6 +18,7 @@ from archeng.handlers import Handler, Population, Search, make_handler
 from archeng.handlers.lagrangian import success
 from archeng.handlers.rank_based import mcr_fitness
 from archeng.handlers.sides import Sides
+from archeng.known import Found
 from archeng.model import FeasibleSet, compile_model
 from archeng.repair import Repairer, RepairKind
 from archeng.settings import HandlerName
@@ -49,7 +50,9 @@ def play(
     for _ in range(generations):
         search, population = handler.populate(search, rng, None)
         played.append((search, population))
-        search = handler.learn(search, population, objectives_of(population, handler.outside), rng)
+        search = handler.learn(
+            search, population, Found(objectives_of(population, handler.outside)), rng
+        )
     played.append((search, population))
     return played
 
@@ -108,7 +111,7 @@ def test_infeasible_samples_fill_the_population_and_come_last(name: HandlerName)
     kinds = [r.kind for r in population.repairs]
     assert set(kinds) == {RepairKind.FEASIBLE, RepairKind.UNREPAIRED}
     objectives = objectives_of(population, outside=False)
-    learned = handler.learn(search, population, objectives, rng)
+    learned = handler.learn(search, population, Found(objectives), rng)
     expected = mean_of_best(search, population, np.where(np.isnan(objectives), np.inf, objectives))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -121,7 +124,9 @@ def test_a_generation_without_a_feasible_sample_is_a_random_step() -> None:
     rng = np.random.default_rng(4)
     search, population = handler.populate(search, rng, None)
     assert {r.kind for r in population.repairs} == {RepairKind.UNREPAIRED}
-    learned = handler.learn(search, population, np.full(len(population.repairs), np.nan), rng)
+    learned = handler.learn(
+        search, population, Found(np.full(len(population.repairs), np.nan)), rng
+    )
     assert np.all(np.isfinite(learned.distribution.mean))
     assert learned.state.generation == 1
 
@@ -143,7 +148,7 @@ def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
     _, population = handler.populate(search, rng, None)
     violations = Sides.of(fs).violations(population.sampled)
     assert np.all(np.sum(violations > 0, axis=1) >= 1)
-    learned = handler.learn(search, population, np.arange(40.0), rng)
+    learned = handler.learn(search, population, Found(np.arange(40.0)), rng)
     expected = mean_of_best(search, population, np.sum(violations**2, axis=1))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
     for other in (violations.sum(axis=1), violations.max(axis=1)):
@@ -156,7 +161,7 @@ def test_stochastic_ranking_uses_its_probability() -> None:
     mean = np.full(3, -1.0)
     search, rng = handler.begin(isotropic(mean), mean, 12), np.random.default_rng(3)
     _, population = handler.populate(search, rng, None)
-    learned = handler.learn(search, population, bowl_at(population.sampled), rng)
+    learned = handler.learn(search, population, Found(bowl_at(population.sampled)), rng)
     expected = mean_of_best(search, population, bowl_at(population.sampled))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -173,7 +178,7 @@ def test_mcr_orders_by_its_fitness() -> None:
         np.where(np.isnan(objectives), np.inf, objectives),
         Sides.of(fs).violations(population.sampled),
     )
-    learned = handler.learn(search, population, objectives, rng)
+    learned = handler.learn(search, population, Found(objectives), rng)
     expected = mean_of_best(search, population, fitness)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -189,7 +194,7 @@ def at(search: Search, mean: Any, generation: int, sigma: float = 1.0) -> Search
 
 def weights_after(handler: Handler, search: Search, objectives: Vector) -> Search:
     population = handler.populate(search, np.random.default_rng(0), None)[1]
-    return handler.learn(search, population, objectives, np.random.default_rng(0))
+    return handler.learn(search, population, Found(objectives), np.random.default_rng(0))
 
 
 def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
@@ -204,7 +209,9 @@ def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
         assert fs.is_feasible(r.x)
         assert r.active == tuple(np.flatnonzero((x < 1) | (x > 5)))
         assert r.distance_squared == pytest.approx(np.sum((x - r.x) ** 2))
-    learned = handler.learn(search, population, np.arange(12.0), rng)  # no weights: as sampled
+    learned = handler.learn(
+        search, population, Found(np.arange(12.0)), rng
+    )  # no weights: as sampled
     p = search.parameters
     expected = p.weights @ population.sampled[: len(p.weights)]
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
@@ -238,7 +245,7 @@ def test_candidates_are_ordered_by_the_penalised_objective() -> None:
     outside = population.sampled - np.array([r.x for r in population.repairs])
     gamma = search.memory["gamma"]
     loss = objectives + np.sum(gamma * outside**2, axis=1) / 2  # C = I, so the scaling is one
-    learned = handler.learn(search, population, objectives, rng)
+    learned = handler.learn(search, population, Found(objectives), rng)
     np.testing.assert_array_equal(learned.memory["gamma"], gamma)
     expected = mean_of_best(search, population, loss)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
@@ -336,7 +343,7 @@ def test_a_failed_mean_leaves_the_coefficients_alone() -> None:
     rng = np.random.default_rng(9)
     search, population = handler.populate(search, rng, None)
     objectives = np.append(bowl_at(population.sampled[:-1]), np.nan)
-    learned = handler.learn(search, population, objectives, rng)
+    learned = handler.learn(search, population, Found(objectives), rng)
     for key in ("gamma", "omega", "f_mean", "g_mean"):
         np.testing.assert_array_equal(learned.memory[key], search.memory[key])
     assert learned.state.generation == search.state.generation + 1
@@ -355,7 +362,7 @@ def test_a_candidate_with_an_undefined_row_ranks_last() -> None:
     search, population = handler.populate(search, rng, None)
     x0 = population.sampled[:-1, 0]
     assert 0 < np.sum(x0 < 0) <= 6  # at least the six that are learned from are defined
-    learned = handler.learn(search, population, population.sampled[:, 0], rng)
+    learned = handler.learn(search, population, Found(population.sampled[:, 0]), rng)
     assert x0[x0 >= 0].min() <= learned.distribution.mean[0]
 
 
@@ -370,7 +377,7 @@ def parent_at(fs: FeasibleSet, x: Any, f: float, sigma: float = 1.0) -> Any:
     rng = np.random.default_rng(0)
     search, population = handler.populate(search, rng, None)
     assert population.repairs[0].x.tolist() == x.tolist()
-    return handler, handler.learn(search, population, np.array([f]), rng)
+    return handler, handler.learn(search, population, Found(np.array([f])), rng)
 
 
 def rows_held(fs: FeasibleSet, search: Search) -> set[str]:
@@ -412,7 +419,7 @@ def test_a_better_offspring_is_the_parent_and_its_limits_join() -> None:
         search, population = handler.populate(search, rng, None)
         x = population.repairs[0].x
         better = x[0] == 1.0 and x[1] > 1.0
-        after = handler.learn(search, population, np.array([5.0 if better else 99.0]), rng)
+        after = handler.learn(search, population, Found(np.array([5.0 if better else 99.0])), rng)
         if better:
             assert rows_held(fs, after) == {"bounds of x[0]"}
             assert after.memory["parent"] == 5.0
@@ -437,7 +444,7 @@ def test_suspended_offspring_change_the_step_size_less() -> None:
         suspended = search.memory["suspended"]
         seen.add(suspended)
         for value, sign in (99.0, -0.2), (1.0, 0.8):
-            after = handler.learn(search, population, np.array([value]), rng)
+            after = handler.learn(search, population, Found(np.array([value])), rng)
             change = math.log(after.distribution.sigma / search.distribution.sigma)
             assert change == pytest.approx(sign / math.sqrt(2) / (2 if suspended else 1))
     assert seen == {True, False}
@@ -449,7 +456,7 @@ def test_offspring_without_a_result_are_not_accepted(value: float) -> None:
     handler, search = parent_at(fs, [2.0, 2.0], 8.0)
     rng = np.random.default_rng(0)
     search, population = handler.populate(search, rng, None)
-    after = handler.learn(search, population, np.array([value]), rng)
+    after = handler.learn(search, population, Found(np.array([value])), rng)
     np.testing.assert_array_equal(after.anchor, [2.0, 2.0])
     assert after.memory["parent"] == 8.0
 
@@ -459,7 +466,7 @@ def test_a_parent_without_a_result_is_replaced_by_the_first_that_has_one() -> No
     handler, search = parent_at(fs, [2.0, 2.0], np.nan)
     rng = np.random.default_rng(0)
     search, population = handler.populate(search, rng, None)
-    search = handler.learn(search, population, np.array([7.0]), rng)
+    search = handler.learn(search, population, Found(np.array([7.0])), rng)
     assert search.memory["parent"] == 7.0
     np.testing.assert_array_equal(search.anchor, population.repairs[0].x)
 

@@ -15,7 +15,7 @@ from handlers_helpers import HANDLERS, Vector, bowl, box, designs, model_for, se
 from archeng import Design, Model
 from archeng.distribution import Distribution
 from archeng.handlers import make_handler
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import compile_model
 from archeng.repair import Repairer
 from archeng.settings import HandlerName
@@ -112,7 +112,7 @@ def played(handler: HandlerName, A: Vector, t: Vector, generations: int) -> list
         points = np.array([(r.x - t) @ inverse.T for r in population.repairs])
         simulated = np.array([made.outside or r.feasible for r in population.repairs])
         objectives = np.where(simulated, np.sum(points**2 * [1, 4, 9], axis=1), np.nan)
-        search = made.learn(search, population, objectives, rng)
+        search = made.learn(search, population, Found(objectives), rng)
         result.append((population.sampled - t) @ inverse.T)
     return result
 

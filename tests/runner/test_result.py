@@ -307,8 +307,9 @@ def test_print_shows_names_units_and_active_constraints(result: Result) -> None:
     assert w[2:] == ["kg", "0", "-"]
     assert f"{result.nfev} simulator calls, 0 of them at infeasible designs" in text
     for name in result.active:
-        (row,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
-        assert "<=" in row or ">=" in row
+        reached, blocking = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+        assert "<=" in reached or ">=" in reached
+        assert "times" in blocking
     assert "slack" not in text
     assert result.message in text
     assert f"{result.fun:.10g}" in text

@@ -76,7 +76,7 @@ NO_NUMBERS = [
     (1.0, 2.0),
     np.array([1.0, 2.0]),
     np.array([]),
-    {"objective": 1.0},
+    {"value": 1.0},
     object(),
     lambda: 1.0,
 ]

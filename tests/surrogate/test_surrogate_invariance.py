@@ -12,7 +12,7 @@ import archeng
 from archeng import Model, Settings
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import make_handler
-from archeng.known import Known
+from archeng.known import Found, Known
 from archeng.model import compile_model
 from archeng.repair import Repairer
 from archeng.surrogate import Mode
@@ -57,7 +57,7 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
         new = np.array([r.x for r in population.repairs])
         back = (new - t) @ inverse.T
         objectives = np.array([objective(x) for x in back])
-        search = handler.learn(search, population, objectives, rng)
+        search = handler.learn(search, population, Found(objectives), rng)
         points, values = np.concatenate((points, new)), np.append(values, objectives)
         result += [Call(x, population.proposed, mode) for x in back]
     return result[:calls]
