@@ -8,6 +8,7 @@ design with the guarantee that the simulator never ran at an illegal one::
 
 from archeng import errors
 from archeng._version import __version__
+from archeng.diagnose import Diagnosis, diagnose
 from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
@@ -23,6 +24,7 @@ __all__ = [
     "Candidate",
     "CommandSimulator",
     "Design",
+    "Diagnosis",
     "Evaluation",
     "Model",
     "ProgressLine",
@@ -32,6 +34,7 @@ __all__ = [
     "Status",
     "StopReason",
     "__version__",
+    "diagnose",
     "errors",
     "from_nl",
     "from_nlp",

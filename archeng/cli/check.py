@@ -1,35 +1,36 @@
-"""``archeng check``: what a model is, before any simulator exists."""
+"""``archeng check``: what a model is, and whether it can have a design, before any simulator."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import sys
 
-import numpy as np
-
 from archeng.cli.load import load_model
-from archeng.distribution import Floats
+from archeng.diagnose import diagnose
 from archeng.errors import InfeasibleModelError
 from archeng.model import FeasibleSet, Model, compile_model, model_variables, number, text_table
-from archeng.repair import Repairer
 from archeng.runner.options import check_seed
-from archeng.sampling import feasible_points
-from archeng.settings import Settings
+from archeng.sampling import deviations
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print the model and whether it has a feasible design."""
+    """Print the model and its diagnosis."""
     check_seed(options.seed)
     model = load_model(options.file, options.object)
-    try:
+    fs: FeasibleSet | None = None
+    with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
         fs = compile_model(model)
-        sys.stdout.write(f"{_tables(model, fs)}\n\n")
-        point = feasible_points(Repairer(fs, Settings()), 1, np.random.default_rng(options.seed))[0]
-    except InfeasibleModelError as error:
-        sys.stdout.write(f"feasible design: NONE FOUND\n{error}\n")
-        return 1
-    sys.stdout.write(f"{_freedom(fs, point)}\n\nfeasible design: found\n{_design(fs, point)}\n")
-    return 0
+    diagnosis = diagnose(model, seed=options.seed)
+    if options.json:
+        sys.stdout.write(json.dumps(diagnosis.to_dict(), indent=2) + "\n")
+    else:
+        head = str(model) if fs is None else _tables(model, fs)
+        sys.stdout.write(f"{head}\n\n{diagnosis}\n")
+    if fs is not None:
+        deviations(fs)  # refuses a model in which a run cannot tell where to search
+    return 0 if diagnosis.feasible else 1
 
 
 def _tables(model: Model, fs: FeasibleSet) -> str:
@@ -56,24 +57,3 @@ def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
         return number(low), number(high)
     middle = (low + high) / 2
     return f"{number(middle)} +- {(high - low) / 2:.3g}", number(middle)
-
-
-def _freedom(fs: FeasibleSet, point: Floats) -> str:
-    """Free variables less the independent equalities, at a feasible design."""
-    jacobian = fs.values_and_jacobian(point)[1][fs.equality]
-    scaled = jacobian * np.where(np.isnan(fs.scale), 1.0, fs.scale)
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    unit = scaled / np.where(lengths > 0, lengths, 1.0)
-    rank = int(np.linalg.matrix_rank(unit)) if len(jacobian) else 0
-    equalities = int(np.sum(fs.equality))
-    dependent = "" if rank == equalities else f" ({equalities - rank} of them depend on the others)"
-    return (
-        f"degrees of freedom: {fs.n - rank} = {fs.n} free variables - {rank} of {equalities} "
-        f"equalities{dependent}"
-    )
-
-
-def _design(fs: FeasibleSet, point: Floats) -> str:
-    return "\n".join(
-        f"  {name} = {value:.10g}" for name, value in zip(fs.free_names, point, strict=True)
-    )

@@ -44,13 +44,15 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
-        help="show a model and whether a feasible design exists",
-        description="Print variables, rows with their kinds, degrees of freedom, and a feasible "
-        "design if one is found. Exit code 1 if none is found. No simulator is called.",
+        help="show a model and diagnose its constraints",
+        description="Print variables, rows with their kinds, and a diagnosis: a feasible design "
+        "or a minimal set of conflicting constraints; degrees of freedom, redundant and badly "
+        "scaled rows. Exit code 1 if no feasible design is found. No simulator is called.",
     )
     parser.add_argument("file", help="an .nl file, or a Python file that defines a model")
     _add_object(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default 0)")
+    parser.add_argument("--json", action="store_true", help="print the diagnosis as JSON")
     parser.set_defaults(command=check)
 
 

@@ -15,7 +15,7 @@ from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.options import SimulatorTakes, check_seed, check_settings
 from archeng.runner.run import Run
-from archeng.sampling import feasible_points
+from archeng.sampling import Designs, space_filling_points
 from archeng.settings import Settings
 from archeng.simulator import Design, OnFailure
 
@@ -244,8 +244,14 @@ def sample_feasible(
     seed: int | None = None,
     settings: Settings | None = None,
     **import_arguments: Any,
-) -> list[Design]:
+) -> Designs:
     """Return n different designs that satisfy every explicit constraint, equalities included.
+
+    More than five designs cover the feasible set evenly, whether it is a box with cuts, thin,
+    in several pieces or a manifold of nonlinear equalities: they are chosen from a larger number
+    of points that are uniform on it (by volume, or by surface under equalities, in units of the
+    initial deviations). A variable without both bounds is sampled around its start, unless the
+    constraints determine its range.
 
     Parameters
     ----------
@@ -253,17 +259,21 @@ def sample_feasible(
     n : int
         How many. Fewer come back only if the feasible set has fewer distinct points.
     seed : int, optional
+        The same seed gives the same designs, bit for bit.
     settings : Settings, optional
     **import_arguments
         For the importer of ``model``, as in :func:`solve`.
 
     Returns
     -------
-    list of Design
-        ``np.array([d.x for d in designs])`` is the matrix.
+    Designs
+        A list of :class:`Design` that is also a table: ``designs.x`` is the matrix,
+        ``designs.to_pandas()`` and ``designs.to_csv(path)`` the same with names.
 
     Raises
     ------
+    SettingsError
+        If an option is not valid.
     InfeasibleModelError
         If no feasible design is found; the error names the constraints in conflict.
     """
@@ -272,5 +282,5 @@ def sample_feasible(
     check_seed(seed)
     fs = compile_model(as_model(model, objective=False, **import_arguments))
     repairer = Repairer(fs, check_settings(settings))
-    points = feasible_points(repairer, int(n), np.random.default_rng(seed))
-    return [Design(fs.variables, fs.expand(x)) for x in points]
+    points = space_filling_points(repairer, int(n), np.random.default_rng(seed))
+    return Designs(Design(fs.variables, fs.expand(x)) for x in points)

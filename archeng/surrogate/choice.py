@@ -10,6 +10,7 @@ best design, so that models of different transforms can be compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -42,9 +43,12 @@ class Choice:
         return float(np.mean(np.log(np.abs(self.fit.errors[half]) * slopes + _EXACT)))
 
 
-def choose(kernels: Kernels, y: Floats) -> Choice | None:
+def choose(
+    kernels: Kernels, y: Floats, transforms: Sequence[Transform] | None = None
+) -> Choice | None:
     """Return the best model for normalised objectives y (p,); None if none fits.
 
+    ``transforms`` are those that are tried, by default all that are worth it.
     Priors that are not reweighted are cheap: they are tried with all transforms, the others
     with the best of these, and noise with the best of all.
     """
@@ -52,7 +56,7 @@ def choose(kernels: Kernels, y: Floats) -> Choice | None:
     for prior in PRIORS:
         system = None if prior.rounds else make_system(kernels, prior, y)
         if system is not None:
-            for transform in transforms_for(y):
+            for transform in transforms or transforms_for(y):
                 best = _better(best, fitted(kernels, y, prior, transform, system))
     if best is None:
         return None

@@ -25,6 +25,7 @@ from archeng.surrogate.data import Frame, select
 from archeng.surrogate.fit import fit
 from archeng.surrogate.guards import constraint_models, sizes
 from archeng.surrogate.priors import QUADRATIC
+from archeng.surrogate.transforms import IDENTITY
 
 _SAMPLES = 30
 _SEED = 0  # of the random models: the same report for the same run
@@ -54,13 +55,12 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
     data = select(frame, known)
     if data is None or len(data.y) < data.A.shape[1] + 2:
         return None
-    choice = choose(data.kernels, data.y)
+    choice = choose(data.kernels, data.y, (IDENTITY,))  # steep transforms hide the slope at y = 0
     if choice is None:
         return None
     here = np.zeros(data.A.shape[1])
-    slope = float(np.exp(choice.transform.log_slope(data.y[:1])[0])) / data.spread
-    unit = slope * data.scale
-    plain = fit(data.kernels, choice.transform.apply(data.y), QUADRATIC)
+    unit = data.scale / data.spread
+    plain = fit(data.kernels, data.y, QUADRATIC)
     samples = np.zeros((0, len(here)))
     if plain is not None:
         rng = np.random.default_rng(_SEED)

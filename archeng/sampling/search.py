@@ -1,4 +1,4 @@
-"""Feasible designs before the first simulation, also on equality manifolds.
+"""Finding the first feasible points, also on equality manifolds.
 
 Three sources, in this order: repaired uniform samples (multi-start), the paper's CMA-ES on
 the sum of constraint ranks [SA22 ssec:vs-aal-mcr] if those fail, and repaired combinations of
@@ -8,8 +8,6 @@ kept (greedy maximin in units of the initial deviations).
 
 from __future__ import annotations
 
-import logging
-
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, initial_distribution
@@ -17,9 +15,8 @@ from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet
 from archeng.ranking import mid_ranks
 from archeng.repair import Repair, Repairer
+from archeng.sampling.spread import farthest
 from archeng.strategy import default_parameters, initial_state, sample, update
-
-logger = logging.getLogger(__name__)
 
 _MOST_ATTEMPTS = 40
 _CMA_GENERATIONS = 100
@@ -61,14 +58,29 @@ def feasible_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Flo
     """
     fs = repairer.feasible_set
     wide = initial_distribution(np.zeros(fs.n), deviations(fs))
-    found, failed = _repaired_samples(repairer, wide, k, rng)
+    pool = [r.x for r in first_points(repairer, wide, k, rng)]
+    pool += _combinations(repairer, wide, pool, 3 * k, rng)
+    points = np.array(pool)
+    chosen, _ = farthest(wide.whiten(points), k, int(rng.integers(len(points))))
+    return points[chosen]
+
+
+def first_points(
+    repairer: Repairer, wide: Distribution, k: int, rng: np.random.Generator
+) -> list[Repair]:
+    """Return up to 2k repaired samples, or the answer of the search if none can be repaired.
+
+    Raises
+    ------
+    InfeasibleModelError
+        If nothing is found.
+    """
+    found, failed = repaired_samples(repairer, wide, k, rng)
     if not found:
         found = _rank_sum_search(repairer, wide, rng)
     if not found:
-        raise _no_feasible_point(fs, failed, wide)
-    pool = [r.x for r in found]
-    pool += _combinations(repairer, wide, pool, 3 * k, rng)
-    return _spread(np.array(pool), wide, k, rng)
+        raise _no_feasible_point(repairer.feasible_set, failed, wide)
+    return found
 
 
 def _uniform(fs: FeasibleSet, wide: Distribution, rng: np.random.Generator) -> Floats:
@@ -81,7 +93,7 @@ def _uniform(fs: FeasibleSet, wide: Distribution, rng: np.random.Generator) -> F
     return np.where(boxed, inside, fs.start + np.diag(wide.scaled_factor) * z)
 
 
-def _repaired_samples(
+def repaired_samples(
     repairer: Repairer, wide: Distribution, k: int, rng: np.random.Generator
 ) -> tuple[list[Repair], list[Repair]]:
     """Repair uniform samples until there are 2k feasible ones or the attempts are used up."""
@@ -137,20 +149,6 @@ def _combinations(
         if repair.feasible:
             points.append(repair.x)
     return points
-
-
-def _spread(points: Floats, wide: Distribution, k: int, rng: np.random.Generator) -> Floats:
-    """Greedy maximin choice of k points in whitened coordinates, the first at random."""
-    z = wide.whiten(points)
-    chosen = [int(rng.integers(len(points)))]
-    distance = np.sum((z - z[chosen[0]]) ** 2, axis=1)
-    while len(chosen) < min(k, len(points)):
-        farthest = int(np.argmax(distance))
-        if distance[farthest] <= 1e-20:
-            break
-        chosen.append(farthest)
-        distance = np.minimum(distance, np.sum((z - z[farthest]) ** 2, axis=1))
-    return points[chosen]
 
 
 def _no_feasible_point(

@@ -1,0 +1,252 @@
+"""Linear programs in the terms of nonlinear rows: proofs where nonlinear terms cancel.
+
+Every row is written as a sum of coefficients times *terms*; a term is a variable, a product, or
+any other operation of which no more is known than its range over the box. If even with the terms
+as independent variables the rows cannot hold, they cannot hold at all. Products also obey the
+inequalities of McCormick (1976). That settles limits on the same expression, balances with
+products of flows and fractions, and cycles of such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.diagnose import intervals as iv
+from archeng.diagnose.contract import Box, contracted, demands
+from archeng.diagnose.graph import Graph
+from archeng.diagnose.intervals import EmptyError, Interval
+from archeng.diagnose.linear import certified, linear_program
+from archeng.diagnose.system import Bools, System
+from archeng.model.variable import Floats
+
+Term = tuple[int, ...]
+"""Sorted numbers of its factors; the empty term is the constant 1."""
+Form = dict[Term, float]
+"""Coefficients of terms."""
+Frozen = tuple[tuple[Term, float], ...]
+Row = tuple[Form, list[float]]
+"""A form and its lower and upper limit."""
+
+_LONGEST = 40  # products of sums with more terms than this are not multiplied out
+_LARGEST = 400  # operations of a row that is looked at
+_HUGE = 1e30
+_GAP = 1e-6  # scaled gap between the rows that counts as a proof
+
+
+class TermProgram:
+    """Proofs for subsets of the limits of one system."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._factors = Factors()
+        self._forms = [
+            None if graph is None or len(graph.nodes) > _LARGEST else self._factors.form(graph)
+            for graph in system.graphs
+        ]
+
+    def proves_conflict(self, active: Bools) -> bool:
+        """Whether the active limits cannot hold together even with independent terms."""
+        system = self._system
+        try:
+            box = contracted(*demands(system, active))
+        except EmptyError:
+            return True
+        rows: dict[int, list[float]] = {}
+        for k in np.flatnonzero(active):
+            limit = system.limits[k]
+            if limit.quantity < system.m and self._forms[limit.quantity] is not None:
+                ends = rows.setdefault(limit.quantity, [-np.inf, np.inf])
+                ends[int(limit.side > 0)] = limit.value
+        if not rows:
+            return False
+        forms = [(form, ends) for j, ends in rows.items() if (form := self._forms[j]) is not None]
+        terms = {t for form, _ in forms for t in form if t}
+        splits = _splits(terms)
+        known: dict[int, Interval] = {}
+        try:
+            ranges = {
+                t: _tamed(self._factors.range_of_term(t, box, known))
+                for t in sorted(terms.union(*((a, b) for _, a, b in splits)))
+            }
+        except EmptyError:
+            return True
+        envelopes = [e for w, a, b in splits for e in _envelope(w, a, b, ranges[a], ranges[b])]
+        return _impossible([*forms, *envelopes], ranges)
+
+
+def _tamed(r: Interval) -> Interval:
+    """Return a range with huge ends as infinite ones, which is always true."""
+    return (r[0] if r[0] > -_HUGE else -np.inf), (r[1] if r[1] < _HUGE else np.inf)
+
+
+def _splits(terms: set[Term]) -> list[tuple[Term, Term, Term]]:
+    """Products of two (term, one part, other part), such that at most one part is new."""
+    found: list[tuple[Term, Term, Term]] = []
+    for term in sorted(terms):
+        for factor in dict.fromkeys(term) if len(term) > 1 else ():
+            at = term.index(factor)
+            rest, one = term[:at] + term[at + 1 :], (factor,)
+            if len(term) == 2 or rest in terms:
+                found.append((term, rest, one))
+    return found
+
+
+def _envelope(w: Term, a: Term, b: Term, p: Interval, q: Interval) -> list[Row]:
+    """Inequalities that the product w = a b obeys for a in p and b in q (McCormick)."""
+    rows: list[Row] = []
+    for s, t in ((0, 0), (1, 1), (0, 1), (1, 0)):
+        if np.isfinite(p[s]) and np.isfinite(q[t]):
+            form = _added({w: 1.0}, _added({a: -q[t]}, _added({b: -p[s]}, {(): p[s] * q[t]})))
+            rows.append((form, [0.0, np.inf] if s == t else [-np.inf, 0.0]))
+    return rows
+
+
+def _impossible(rows: Sequence[Row], known: Mapping[Term, Interval]) -> bool:
+    """Solve the elastic program: rows and columns scaled to coefficients of about one."""
+    terms, ranges = list(known), list(known.values())
+    place = {t: i for i, t in enumerate(terms)}
+    matrix = np.zeros((len(rows), len(terms)))
+    ends = np.zeros((len(rows), 2))
+    for r, (form, limits) in enumerate(rows):
+        for term, coefficient in form.items():
+            if term:
+                matrix[r, place[term]] = coefficient
+        ends[r] = np.array(limits) - form.get((), 0.0)
+    if not np.all(np.isfinite(matrix)) or np.any(np.isnan(ends)):
+        return False
+    upper, lower = np.isfinite(ends[:, 1]), np.isfinite(ends[:, 0])
+    a = np.vstack((matrix[upper], -matrix[lower]))
+    b = np.concatenate((ends[upper, 1], -ends[lower, 0]))
+    least, most = (np.array(side, dtype=float) for side in zip(*ranges, strict=True))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        row, column = _scales(a, b, least, most)
+        a, b = a / row[:, None] * column, b / row
+        least, most = least / column, most / column
+    if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and np.all(np.isfinite(column))):
+        return False
+    k = len(b)
+    cost = np.concatenate((np.zeros(len(terms)), np.ones(k)))
+    bounds = [*zip(least, most, strict=True), *([(0.0, np.inf)] * k)]
+    answer = linear_program(cost, np.hstack((a, -np.eye(k))), b, bounds)
+    if answer.status != 0 or answer.fun < _GAP:
+        return False
+    return certified(a, b, least, most, -answer.ineqlin.marginals)
+
+
+def _scales(a: Floats, b: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+    """Typical size of each row and of each term."""
+    ends = np.abs(np.array((least, most)))
+    column = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
+    for _ in range(3):
+        row = np.maximum((np.abs(a) * column).max(axis=1), np.abs(b))
+        row[row == 0] = 1.0
+        wish = np.where(a != 0, row[:, None] / np.abs(a), np.inf).min(axis=0)
+        column = np.where(column > 0, column, np.where(np.isfinite(wish), wish, 1.0))
+    return row, column
+
+
+class Factors:
+    """A numbered list of variables and operations; equal ones have the same number.
+
+    An entry is ``("x", i)``, ``("+", form)`` or ``(op, form, ...)`` with the forms of its inputs.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Any, ...]] = []
+        self._number: dict[tuple[Any, ...], int] = {}
+
+    def form(self, graph: Graph) -> Form:
+        """Return a row as coefficients of terms."""
+        forms: list[Form] = []
+        for node in graph.nodes:
+            inputs = [forms[i] for i in node.inputs]
+            forms.append(self._combined(node.op, inputs, node.value))
+        return forms[-1]
+
+    def range_of_term(self, term: Term, box: Box, known: dict[int, Interval]) -> Interval:
+        """Range of a product of factors over a box; ``known`` holds those of the factors."""
+        result: Interval = (1.0, 1.0)
+        for factor in dict.fromkeys(term):
+            power = float(term.count(factor))
+            result = iv.mul(result, iv.power(self._range_of_factor(factor, box, known), power))
+        return result
+
+    def _range_of_factor(self, factor: int, box: Box, known: dict[int, Interval]) -> Interval:
+        if factor not in known:
+            op, *inputs = self._entries[factor]
+            if op == "x":
+                known[factor] = box[inputs[0]]
+            else:
+                ranges = [self._range_of_form(form, box, known) for form in inputs]
+                known[factor] = ranges[0] if op == "+" else iv.forward(op, ranges)
+        return known[factor]
+
+    def _range_of_form(self, form: Frozen, box: Box, known: dict[int, Interval]) -> Interval:
+        total: Interval = (0.0, 0.0)
+        for term, c in form:
+            total = iv.add(total, iv.mul((c, c), self.range_of_term(term, box, known)))
+        return total
+
+    def _numbered(self, entry: tuple[Any, ...]) -> int:
+        if entry not in self._number:
+            self._number[entry] = len(self._entries)
+            self._entries.append(entry)
+        return self._number[entry]
+
+    def _alone(self, op: int, inputs: list[Form]) -> Term:
+        """Return an operation as a term of its own."""
+        return (self._numbered((op, *(_frozen(form) for form in inputs))),)
+
+    def _combined(self, op: int, inputs: list[Form], value: float) -> Form:
+        if op == ca.OP_INPUT:
+            return {(self._numbered(("x", int(value))),): 1.0}
+        if op == ca.OP_CONST:
+            return {(): value}
+        if op == ca.OP_ASSIGN:
+            return inputs[0]
+        if op in (ca.OP_NEG, ca.OP_TWICE):
+            return _scaled(inputs[0], -1.0 if op == ca.OP_NEG else 2.0)
+        if op in (ca.OP_ADD, ca.OP_SUB):
+            return _added(inputs[0], _scaled(inputs[1], 1.0 if op == ca.OP_ADD else -1.0))
+        if op == ca.OP_SQ:
+            return self._multiplied(inputs[0], inputs[0])
+        if op == ca.OP_MUL:
+            return self._multiplied(*inputs)
+        if op in (ca.OP_DIV, ca.OP_INV):
+            numerator: Form = inputs[0] if op == ca.OP_DIV else {(): 1.0}
+            if set(inputs[-1]) == {()} and inputs[-1][()] != 0.0:
+                return _scaled(numerator, 1.0 / inputs[-1][()])
+            return self._multiplied(numerator, {self._alone(ca.OP_INV, [inputs[-1]]): 1.0})
+        return {self._alone(op, inputs): 1.0}
+
+    def _multiplied(self, a: Form, b: Form) -> Form:
+        if len(a) * len(b) > _LONGEST:
+            first, second = (self._numbered(("+", _frozen(form))) for form in (a, b))
+            return {tuple(sorted((first, second))): 1.0}
+        product: Form = {}
+        for s, p in a.items():
+            for t, q in b.items():
+                term = tuple(sorted((*s, *t)))
+                product[term] = product.get(term, 0.0) + p * q
+        return product
+
+
+def _scaled(form: Form, factor: float) -> Form:
+    return {term: factor * c for term, c in form.items()}
+
+
+def _added(a: Form, b: Form) -> Form:
+    total = dict(a)
+    for term, c in b.items():
+        total[term] = total.get(term, 0.0) + c
+        if total[term] == 0.0:
+            del total[term]
+    return total
+
+
+def _frozen(form: Form) -> Frozen:
+    return tuple(sorted(form.items()))

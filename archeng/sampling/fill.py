@@ -1,0 +1,179 @@
+"""Many feasible points that cover the feasible set evenly, not only its edge.
+
+1. A *pool* of points that are uniform on the set, five times as many as asked for. Where enough
+   scrambled Sobol points of the box are feasible, these are the pool. Elsewhere (thin sets,
+   equalities) points walk on the set (:mod:`archeng.sampling.walk`), from feasible Sobol points
+   if there are enough, else from repaired ones and combinations of them.
+2. Of the pool, points are chosen that are spread like the pool and far apart
+   (:func:`archeng.sampling.spread.representative`).
+
+Uniform means: with respect to volume or, under equalities, to the surface measure, in
+coordinates divided by the deviations of the variables. Every step ends in a point at which every
+row holds exactly.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import numpy as np
+
+from archeng.distribution import Floats, Integers, initial_distribution
+from archeng.repair import Repairer
+from archeng.sampling.rows import Rows
+from archeng.sampling.search import (
+    deviations,
+    feasible_points,
+    first_points,
+    repaired_samples,
+)
+from archeng.sampling.sheet import Sheet, make_sheet
+from archeng.sampling.spread import representative
+from archeng.sampling.walk import Walk
+
+logger = logging.getLogger(__name__)
+
+_FEW = 5  # up to so many, the most different points are enough
+_POOL = 5  # points in the pool for each one that is asked for
+_LEAST_POOL, _MOST_POOL = 1000, 20_000
+_BATCH, _MOST_SAMPLES, _MOST_TERMS = 2**12, 2**17, 2**29  # samples, and terms evaluated in all
+_ENOUGH = 100  # points to begin walks at
+_WALKERS, _MOST_WORK = 500, 200_000  # points that walk at once, and work of their steps
+_QUIET = 5.0  # seconds between messages
+_SAME = 1e-6  # points no farther apart than this, in deviations, count as one
+_SAME_SOLUTION = 1e-4  # the same where equalities leave single points
+
+
+def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Floats:
+    """Return k feasible points (k, n) that cover the feasible set evenly.
+
+    Fewer rows come back only if the feasible set has fewer distinct points.
+
+    Raises
+    ------
+    InfeasibleModelError
+        If none is found; it names the rows in conflict at the least violating point.
+    """
+    if k <= _FEW:
+        return feasible_points(repairer, k, rng)
+    fs = repairer.feasible_set
+    scale, rows = deviations(fs), Rows(fs)
+    size = max(min(_POOL * k, _MOST_POOL), _LEAST_POOL, k)
+    pool, dimension, same = _accepted(rows, size, rng), fs.n, _SAME
+    if len(pool) < size:
+        starts = pool if len(pool) >= _ENOUGH else _repaired(repairer, pool, rng)
+        sheet = make_sheet(rows, scale, starts)
+        dimension = sheet.dimension
+        if dimension == 0:
+            pool, same = starts, _SAME_SOLUTION
+        else:
+            if starts is not pool:
+                starts = np.concatenate((starts, _inner(sheet, starts, rng)))
+            pool = np.concatenate((pool, _walked(sheet, starts, size - len(pool), rng)))
+
+    def choose(points: Floats) -> Floats:
+        z = (points - points.mean(axis=0)) / scale
+        return points[representative(z, k, dimension, same, rng)]
+
+    points = choose(pool)
+    if _ENOUGH // 4 <= len(points) < k and dimension > 0:
+        logger.warning(
+            "Points do not move on the feasible set of %r, perhaps because inequalities leave it "
+            "no room: an equality should be written as ==. Repairing samples instead: slow.",
+            fs.name,
+        )
+        points = choose(np.concatenate((points, feasible_points(repairer, k, rng))))
+    if len(points) < k:
+        logger.warning("the feasible set of %r has only %d different points", fs.name, len(points))
+    return points
+
+
+def _accepted(rows: Rows, size: int, rng: np.random.Generator) -> Floats:
+    """Return feasible ones among Sobol points of the box; none if that cannot work."""
+    fs = rows.feasible_set
+    low, high = fs.box()
+    accepted = np.zeros((0, fs.n))
+    if np.any(fs.equality) or not np.all(np.isfinite(low) & np.isfinite(high)):
+        return accepted
+    from scipy.stats import qmc
+
+    sobol = qmc.Sobol(fs.n, seed=rng)
+    samples, batch = 0, _BATCH
+    most = min(_MOST_SAMPLES, _MOST_TERMS // rows.terms)
+    while samples < max(most, _BATCH) and len(accepted) < size:
+        x = np.clip(low + sobol.random(batch) * (high - low), low, high)
+        accepted = np.concatenate((accepted, x[rows.hold(x)]))
+        samples, batch = samples + batch, samples + batch
+        if len(accepted) == 0:
+            break
+    logger.info("%d of %d samples of the box are feasible", len(accepted), samples)
+    return accepted[:size]
+
+
+def _repaired(repairer: Repairer, known: Floats, rng: np.random.Generator) -> Floats:
+    """Return known feasible points and repaired samples, to begin walks at."""
+    fs = repairer.feasible_set
+    wide = initial_distribution(np.zeros(fs.n), deviations(fs))
+    found = first_points(repairer, wide, _ENOUGH // 10, rng)
+    if len(found) >= _ENOUGH // 10:
+        more, _ = repaired_samples(repairer, wide, (_ENOUGH - len(found)) // 2, rng)
+        found += more
+    logger.info("%d repaired samples to begin at", len(found))
+    return np.concatenate((known, [r.x for r in found]))
+
+
+def _walked(sheet: Sheet, starts: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """Return a pool of points that have walked from the starts."""
+    d = sheet.dimension
+    middle = sheet.nearby(starts)
+    starts = np.where(sheet.rows.hold(middle)[:, None], middle, starts)
+    work = max(sheet.scale.size * sheet.indices.size, sheet.rows.terms // 10, 1)
+    count = min(size, _WALKERS, max(_MOST_WORK // work, _ENOUGH))
+    begin = starts[rng.permutation(len(starts))[np.arange(count) % len(starts)]]
+    walk = Walk(sheet, begin, _unlimited(sheet, starts), rng)
+    if sheet.curved:
+        first, between = 40 + 4 * d, 8 + d // 4
+    else:
+        first, between = 80 + 12 * d, 10 + d // 2
+    between = max(2, min(between, between * 2 * count // _WALKERS))
+    steps = first + between * (-(-size // count) - 1)
+    logger.info("%d points walk %d steps", count, steps)
+    pool, last = [], time.monotonic()
+    for step in range(1, steps + 1):
+        walk.step(learn=step <= first)
+        if step >= first and (step - first) % between == 0:
+            pool.append(walk.points.copy())
+        if time.monotonic() - last > _QUIET:
+            last = time.monotonic()
+            logger.info("%d of %d steps done", step, steps)
+    points = np.concatenate((*pool, starts))
+    return points[sheet.rows.hold(points)][:size]
+
+
+def _inner(sheet: Sheet, starts: Floats, rng: np.random.Generator) -> Floats:
+    """Return feasible ones among random combinations of the points: they lie farther inside."""
+    weights = rng.dirichlet(np.full(len(starts), 0.05), size=4 * _ENOUGH)
+    weights[::2] = rng.dirichlet(np.full(len(starts), 1.0), size=2 * _ENOUGH)
+    x = sheet.nearby(weights @ starts)
+    return x[sheet.rows.hold(x)]
+
+
+def _unlimited(sheet: Sheet, points: Floats) -> Integers:
+    """Return the variables without both bounds that no row with two limits holds in a range."""
+    fs = sheet.rows.feasible_set
+    low, high = fs.box()
+    open_ended = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
+    if len(open_ended) == 0:
+        return open_ended
+    two_sided = np.flatnonzero(np.isfinite(fs.upper - fs.lower))
+    held = np.zeros(fs.n)
+    _, jacobians = sheet.rows.gradients(points[:1], two_sided)
+    J = jacobians[0] * sheet.scale
+    J = J[np.isfinite(J).all(axis=1)]
+    lengths = np.linalg.norm(J, axis=1)
+    J = J[lengths > 0] / lengths[lengths > 0, None]
+    if len(J):
+        _, sizes, V = np.linalg.svd(J, full_matrices=False)
+        held = np.sum(V[sizes > 1e-8 * sizes[0]] ** 2, axis=0)
+    return open_ended[held[open_ended] < 1 - 1e-6]

@@ -1,0 +1,168 @@
+r"""The *sheet* of a feasible set: where its equalities hold.
+
+Rows :math:`c_j - t_j \le r_j(x) \le c_j + t_j` count as equalities :math:`r_j(x) = c_j` if they
+were declared so, or if they leave less than a thousandth of a deviation of room. The dimension
+of the sheet is d = n - m_e, with m_e independent equalities.
+
+Coordinates are those of the model divided by the deviations s (n,) of the variables; gradients
+have about length one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Floats, Integers
+from archeng.sampling.rows import Booleans, Rows
+
+_THIN = 1e-3  # room that a row leaves, in deviations, below which it counts as an equality
+_DEPENDENT = 1e-8  # least length of an independent gradient, after the others are taken out
+_STEPS = 8  # of Newton's method
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The independent equalities of a feasible set, scaled.
+
+    Attributes
+    ----------
+    rows : Rows
+    scale : ndarray, shape (n,)
+        Deviations s of the variables.
+    indices : ndarray of int, shape (m_e,)
+    middle, room : ndarray, shape (m_e,)
+        c, and a quarter of t: how near to c the rows are brought.
+    weights : ndarray, shape (m_e,)
+        One over the length of the gradients at a first point.
+    curved : bool
+        Whether one of them is not linear.
+    """
+
+    rows: Rows
+    scale: Floats
+    indices: Integers
+    middle: Floats
+    room: Floats
+    weights: Floats
+    curved: bool
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the sheet."""
+        return len(self.scale) - len(self.indices)
+
+    def residuals(self, x: Floats) -> tuple[Floats, Floats, Booleans]:
+        """Scaled residuals (k, m_e), scaled gradients (k, m_e, n), and which points are on it."""
+        values, jacobian = self.rows.gradients(x, self.indices)
+        gap = values - self.middle
+        on = np.asarray((np.abs(gap) <= self.room).all(axis=1))
+        return gap * self.weights, jacobian * (self.weights[:, None] * self.scale), on
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def nearby(self, x: Floats) -> Floats:
+        """Points (k, n) on the sheet near given ones, where the Gauss-Newton method finds one."""
+        if len(self.indices) == 0:
+            return x
+        y = x.copy()
+        todo = np.arange(len(x))
+        for _ in range(_STEPS):
+            gap, J, on = self.residuals(y[todo])
+            usable = ~on & _finite(gap) & _finite(J)
+            if not usable.any():
+                break
+            todo, gap, J = todo[usable], gap[usable], J[usable]
+            y[todo] -= times(solve_each(J @ J.transpose(0, 2, 1), gap), J) * self.scale
+        return y
+
+    def along_normals(self, start: Floats, normals: Floats) -> tuple[Floats, Floats, Booleans]:
+        """Newton's method from points (k, n) along fixed normals (k, m_e, n) to the sheet.
+
+        Returns the points, the gradients there, and which of them are on the sheet.
+        """
+        y, J, found = start.copy(), np.empty_like(normals), np.zeros(len(start), dtype=bool)
+        a = np.zeros(normals.shape[:2])
+        todo = np.arange(len(start))
+        for _ in range(_STEPS):
+            gap, gradients, on = self.residuals(y[todo])
+            found[todo[on]], J[todo[on]] = True, gradients[on]
+            usable = ~on & _finite(gap) & _finite(gradients)
+            if not usable.any():
+                break
+            todo, gap, gradients, a = todo[usable], gap[usable], gradients[usable], a[usable]
+            normals = normals if usable.all() else normals[usable]
+            a -= solve_each(gradients @ normals.transpose(0, 2, 1), gap)
+            y[todo] = start[todo] + times(a, normals) * self.scale
+        return y, J, found
+
+
+def along(J: Floats, v: Floats) -> Floats:
+    """Parts (k, n) of vectors (k, n) along the sheet with gradients J (k, m_e, n)."""
+    return v - times(solve_each(J @ J.transpose(0, 2, 1), (J @ v[:, :, None])[:, :, 0]), J)
+
+
+def times(a: Floats, J: Floats) -> Floats:
+    """Return the products (k, n) of vectors (k, m_e) and matrices (k, m_e, n)."""
+    return np.asarray((a[:, None, :] @ J)[:, 0, :])
+
+
+def _finite(array: Floats) -> Booleans:
+    """Which of the k entries along the first axis are finite throughout."""
+    return np.asarray(np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+
+
+def solve_each(M: Floats, b: Floats) -> Floats:
+    """Solutions (k, m_e) of small systems; nonsense, but finite, where one is singular."""
+    size = np.abs(M).max(axis=(1, 2), initial=1e-300)
+    M = M + (1e-14 * size)[:, None, None] * np.eye(M.shape[1])
+    try:
+        return np.asarray(np.linalg.solve(M, b[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        return np.zeros_like(b)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def make_sheet(rows: Rows, scale: Floats, points: Floats) -> Sheet:
+    """Find the equalities by their gradients at feasible points (k, n), and drop dependent ones."""
+    fs = rows.feasible_set
+    width = fs.upper - fs.lower
+    finite = np.flatnonzero(np.isfinite(width))
+    _, jacobian = rows.gradients(points, finite)
+    norms = np.linalg.norm(jacobian * scale, axis=2)
+    sizes = np.median(norms, axis=0)
+    thin = fs.equality[finite] | (width[finite] < _THIN * sizes)
+    thin &= finite >= len(fs.bounded)
+    thin &= np.isfinite(sizes) & (sizes > 0)
+    weights = 1 / np.where(thin, sizes, 1.0)
+    kept: Integers = np.zeros(0, dtype=np.intp)
+    for J in jacobian[:, thin]:
+        independent = _independent(J * scale * weights[thin, None])
+        if len(independent) > len(kept):
+            kept = independent
+    of = np.flatnonzero(thin)[kept]
+    indices = finite[of]
+    return Sheet(
+        rows,
+        scale,
+        indices,
+        (fs.lower[indices] + fs.upper[indices]) / 2,
+        width[indices] / 8,
+        weights[of],
+        bool(np.any(indices >= fs.m - fs.n_nonlinear)),
+    )
+
+
+def _independent(J: Floats) -> Integers:
+    """Which rows of J (m_e, n) to keep so that the rest depends on them, longest first."""
+    rest = J.copy()
+    kept: list[int] = []
+    for _ in range(min(J.shape)):
+        lengths = np.linalg.norm(rest, axis=1)
+        i = int(np.argmax(np.where(np.isfinite(lengths), lengths, -1.0)))
+        if not lengths[i] > _DEPENDENT:
+            break
+        kept.append(i)
+        q = rest[i] / lengths[i]
+        rest = rest - np.outer(rest @ q, q)
+    return np.array(sorted(kept), dtype=np.intp)

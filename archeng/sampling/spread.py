@@ -1,0 +1,125 @@
+"""Choosing the designs to keep from many: far apart, or spread like all of them.
+
+Two greedy choices, both with a cost of (points kept) x (points there are):
+
+- :func:`farthest`: each time the point that is farthest from those chosen [G85]. The distances
+  between the points are the largest that are easily had, but in many variables most of the
+  chosen points lie at the edge of the set.
+- :func:`representative`: each time the point that brings the sample nearest to the whole in
+  energy distance (herding [CWS10] with the kernel of support points [MJ18]), among those that
+  are farther from the chosen ones than a share of the least distance that :func:`farthest`
+  reaches. The share is large on sets of few dimensions, where an even spacing is what counts.
+
+[CWS10] Y. Chen, M. Welling, A. Smola, Super-samples from kernel herding, UAI 2010.
+[G85] T. Gonzalez, Clustering to minimize the maximum intercluster distance, Theoretical
+Computer Science 38, 1985.
+[MJ18] S. Mak, V. R. Joseph, Support points, Annals of Statistics 46, 2018.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archeng.distribution import Floats
+
+_APART = (0.95, 0.8)  # share of the least distance kept: few dimensions, many
+_FEW_DIMENSIONS = 3
+_LESS = 0.95  # factor of the least distance when no point is left
+_REFERENCE = 5000  # points that stand for the whole
+_BLOCK = 500
+
+
+def farthest(z: Floats, k: int, first: int, same: float = 1e-10) -> tuple[list[int], float]:
+    """Greedy maximin choice of k of the points z (N, n).
+
+    Parameters
+    ----------
+    z : ndarray, shape (N, n)
+    k : int
+    first : int
+        The point to begin with.
+    same : float
+        Points no farther apart than this count as one.
+
+    Returns
+    -------
+    list of int, float
+        The points, fewer than k if there are no more different ones, and the least distance
+        between two of them.
+    """
+    chosen, least = [first], np.inf
+    distances = _Distances(z)
+    distance = distances.squared(first)
+    while len(chosen) < min(k, len(z)):
+        i = int(np.argmax(distance))
+        if distance[i] <= same**2:
+            break
+        least = float(distance[i])
+        chosen.append(i)
+        np.minimum(distance, distances.squared(i), out=distance)
+    return chosen, float(np.sqrt(least))
+
+
+def representative(
+    z: Floats, k: int, dimension: int, same: float, rng: np.random.Generator
+) -> list[int]:
+    """Choose k of the points z (N, n), spread like all of them and far apart.
+
+    Parameters
+    ----------
+    z : ndarray, shape (N, n)
+    k : int
+    dimension : int
+        Of the set that the points lie on.
+    same : float
+        Points no farther apart than this count as one; fewer than k come back if there are no
+        more different ones.
+    rng : numpy.random.Generator
+    """
+    first = int(rng.integers(len(z)))
+    chosen, least = farthest(z, k, first, same)
+    if len(chosen) < k or k == 1:
+        return chosen
+    whole = z if len(z) <= _REFERENCE else z[rng.permutation(len(z))[:_REFERENCE]]
+    mean = mean_distances(z, whole)
+    apart = _APART[dimension > _FEW_DIMENSIONS] * least
+    sums, nearest = np.zeros(len(z)), np.full(len(z), np.inf)
+    distances = _Distances(z)
+    picked: list[int] = []
+    while len(picked) < k:
+        score = np.where(nearest >= apart, mean - sums / (len(picked) + 1), np.inf)
+        i = int(np.argmin(score))
+        if not np.isfinite(score[i]):
+            apart *= _LESS
+            continue
+        picked.append(i)
+        distance = np.sqrt(distances.squared(i))
+        sums += distance
+        np.minimum(nearest, distance, out=nearest)
+        nearest[i] = -1.0
+    return picked
+
+
+class _Distances:
+    """Distances of all points (N, n) from one of them, without new arrays each time."""
+
+    def __init__(self, z: Floats) -> None:
+        self._z, self._work = z, np.empty_like(z)
+
+    def squared(self, i: int) -> Floats:
+        """Squared distances (N,) from point i."""
+        np.subtract(self._z, self._z[i], out=self._work)
+        np.square(self._work, out=self._work)
+        return np.asarray(self._work.sum(axis=1))
+
+
+def mean_distances(a: Floats, b: Floats) -> Floats:
+    """Mean distance (N,) of each of the points a (N, n) from the points b (M, n)."""
+    squares = np.sum(b**2, axis=1)
+    result = np.empty(len(a))
+    for i in range(0, len(a), _BLOCK):
+        block = a[i : i + _BLOCK]
+        product = block @ b.T
+        squared = np.sum(block**2, axis=1)[:, None] + squares - 2 * product
+        result[i : i + _BLOCK] = np.sqrt(np.maximum(squared, 0.0)).mean(axis=1)
+    return result

@@ -1,0 +1,144 @@
+"""archeng and penalty methods on the fuel blend: the rows of the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+import archeng
+from case_studies.fuel_blend.gases import gases
+from case_studies.fuel_blend.limits import exceeded, limits
+from case_studies.fuel_blend.model import build_model
+from case_studies.fuel_blend.others import Claim, Design, Watched, cma_with_penalty, slsqp
+from case_studies.fuel_blend.simulator import HeatCost
+
+WEIGHTS = (1e1, 1e2, 1e3, 1e4)
+"""Of the penalty, in EUR/GJ for a violation by 100 %."""
+
+RESTARTS = 3
+FAILED = 1e3  # EUR/GJ for a call that raises; none does
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one method.
+
+    Attributes
+    ----------
+    calls, illegal : int
+        Counted by the referee.
+    claimed, total : float
+        Cost of the design that the method ends with, as simulated, and the sum of its fractions.
+    blended, heating_value : float
+        Cost of that blend, and MJ/m3, when its fractions are made to add up.
+    broken : list of str
+        The limits that it then exceeds, by more than 1e-5 of them.
+    best : list of float
+        Best legal cost after each call.
+    """
+
+    method: str
+    seed: int
+    calls: int
+    illegal: int
+    failures: int
+    claimed: float
+    total: float
+    blended: float
+    heating_value: float
+    broken: list[str]
+    best: list[float] = field(repr=False)
+
+    def row(self) -> dict[str, object]:
+        """Return what is saved."""
+        legal = self.best[-1] if math.isfinite(self.best[-1]) else None
+        return {k: v for k, v in asdict(self).items() if k != "best"} | {"legal": legal}
+
+
+def solved(
+    seed: int, calls: int, progress: Callable[[object], None] | None = None
+) -> tuple[Run, archeng.Result]:
+    """Run archeng with restarts until the budget is used up or they are."""
+    watched = Watched(HeatCost(), exceeded)
+    result = archeng.solve(
+        build_model(),
+        watched,
+        max_evaluations=calls,
+        restarts=RESTARTS,
+        seed=seed,
+        callback=progress,
+    )
+    design = {name: float(result.design[name]) for name in result.design}
+    return _run("archeng", seed, watched, Claim(design, result.fun, 0.0)), result
+
+
+def penalty_run(
+    method: str,
+    weight: float,
+    seed: int,
+    calls: int,
+    before: Callable[[Design], dict[str, float]] | None = None,
+) -> Run:
+    """Run CMA-ES with a quadratic penalty on all rows, of the design that ``before`` makes."""
+    watched = Watched(HeatCost(), exceeded)
+    claim = cma_with_penalty(
+        build_model(), watched, weight=weight, calls=calls, seed=seed, failed=FAILED, before=before
+    )
+    return _run(method, seed, watched, claim)
+
+
+def slsqp_run(seed: int) -> Run:
+    """Run SLSQP from one legal design until it ends by itself."""
+    model, watched = build_model(), Watched(HeatCost(), exceeded)
+    start = archeng.sample_feasible(model, 1, seed=seed)[0]
+    value, design = slsqp(model, watched, start, failed=FAILED)
+    return _run("SLSQP", seed, watched, Claim(design, value, 0.0))
+
+
+def without_the_sum(seed: int, calls: int) -> Run:
+    """Run archeng without the equality: the best that the simulator claims off the simplex."""
+    watched = Watched(HeatCost(), exceeded)
+    model = build_model(adds_up=False)
+    result = archeng.solve(model, watched, max_evaluations=calls, restarts=RESTARTS, seed=seed)
+    design = {name: float(result.design[name]) for name in result.design}
+    return _run("archeng without the sum", seed, watched, Claim(design, result.fun, 0.0))
+
+
+def total(design: Design) -> float:
+    """Sum of the fractions."""
+    return sum(float(design[g.name]) for g in gases())
+
+
+def normalised(design: Design) -> dict[str, float]:
+    """Return the design with fractions that add up to one: what really comes out of the pipes."""
+    whole = total(design)
+    fractions = {g.name: float(design[g.name]) / whole for g in gases()}
+    return {**{name: float(design[name]) for name in design}, **fractions}
+
+
+def _run(method: str, seed: int, watched: Watched, claim: Claim) -> Run:
+    real = normalised(claim.design)
+    return Run(
+        method=method,
+        seed=seed,
+        calls=watched.n_calls,
+        illegal=watched.n_illegal,
+        failures=sum(watched.failures.values()),
+        claimed=claim.value,
+        total=total(claim.design),
+        blended=HeatCost()(real),
+        heating_value=limits(real)["heating value (MJ/m3)"][0],
+        broken=exceeded(real, slack=1e-5),
+        best=watched.best,
+    )
+
+
+METHODS: dict[str, Callable[[int, int], Run]] = {
+    "archeng": lambda seed, calls: solved(seed, calls)[0],
+    **{f"penalty {w:g}": partial(penalty_run, f"penalty {w:g}", w) for w in WEIGHTS},
+    "normalised": partial(penalty_run, "normalised", 1e3, before=normalised),
+    "SLSQP": lambda seed, calls: slsqp_run(seed),
+}
+"""Functions of a seed and the number of calls."""
