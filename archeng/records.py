@@ -165,7 +165,7 @@ class Activity:
         Estimated gain in the objective per unit of relaxation, to first order; NaN if it cannot
         be estimated. 0 where the constraint is not active.
     gain_error : float
-        Standard deviation of that estimate over models that fit the calls equally well.
+        Typical difference of that estimate from those of other models that fit the calls.
     """
 
     name: str

@@ -137,6 +137,7 @@ def _gains(
     if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(found.objective))):
         return gains, errors
     gains[active] = np.abs(multipliers(found.objective, outward, equality))
-    samples = [np.abs(multipliers(g, outward, equality)) for g in found.samples]
-    errors[active] = np.std(samples, axis=0) if samples else np.nan
+    others = [np.abs(multipliers(g, outward, equality)) for g in found.others]
+    off = np.array(others).reshape(-1, len(outward)) - gains[active]
+    errors[active] = np.sqrt(np.mean(off**2, axis=0)) if len(off) else np.nan
     return gains, errors

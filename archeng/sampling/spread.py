@@ -22,7 +22,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 
-_APART = (0.95, 0.8)  # share of the least distance kept: few dimensions, many
+_APART = (0.6, 0.8)  # share of the least distance kept: few dimensions, many
 _FEW_DIMENSIONS = 3
 _LESS = 0.95  # factor of the least distance when no point is left
 _REFERENCE = 5000  # points that stand for the whole

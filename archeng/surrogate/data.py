@@ -79,8 +79,8 @@ class Data:
         return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
 
 
-def select(frame: Frame, known: Known) -> Data | None:
-    """Take the nearest designs to the centre, nearly coincident ones once.
+def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
+    """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     None if neither the objectives nor the simulated constraints differ.
     """
@@ -89,7 +89,7 @@ def select(frame: Frame, known: Known) -> Data | None:
         return None
     u, f = frame.coordinates(known.points[good]), known.objectives[good]
     distances = np.sqrt(np.sum(u**2, axis=1))
-    chosen = _net(u, distances, most_designs(u.shape[1]))
+    chosen = _net(u, distances, most or most_designs(u.shape[1]))
     f, u, simulated = f[chosen], u[chosen], known.simulated[good][chosen]
     best, spread = float(f.min()), float(np.median(f) - f.min())
     if spread <= 0:

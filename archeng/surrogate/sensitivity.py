@@ -7,8 +7,8 @@ outwards, the multipliers solve
           \text{ is an equality.}
 
 To first order, moving limit j outwards by one unit lowers the objective by :math:`\mu_j`. The
-uncertainty is the standard deviation of :math:`\mu_j` over random models that fit the simulated
-designs as well (posterior samples).
+uncertainty is how far :math:`\mu_j` is from that of other models that fit the simulated designs as
+well: other priors, and random quadratics (posterior samples).
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from archeng.surrogate.choice import choose
 from archeng.surrogate.data import Frame, select
 from archeng.surrogate.fit import fit
 from archeng.surrogate.guards import constraint_models, sizes
-from archeng.surrogate.priors import QUADRATIC
+from archeng.surrogate.priors import PRIORS, QUADRATIC
 from archeng.surrogate.transforms import IDENTITY
 
+_DESIGNS = 120  # more than for a proposal: those far away know directions that are at a limit here
+_WEAK = 1e-3  # directions in which the designs vary less than this are not known
 _SAMPLES = 30
 _SEED = 0  # of the random models: the same report for the same run
 Bools = NDArray[np.bool_]
@@ -39,20 +41,20 @@ class Gradients:
     Attributes
     ----------
     objective : ndarray, shape (n,)
-    samples : ndarray, shape (k, n)
-        The same by random models that fit as well.
+    others : ndarray, shape (k, n)
+        The same by other models that fit as well.
     simulated : ndarray, shape (m, n)
         Of the simulated constraints.
     """
 
     objective: Floats
-    samples: Floats
+    others: Floats
     simulated: Floats
 
 
 def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
     """Return gradients at the centre of the frame; None if there are too few designs."""
-    data = select(frame, known)
+    data = select(frame, known, _DESIGNS)
     if data is None or len(data.y) < data.A.shape[1] + 2:
         return None
     choice = choose(data.kernels, data.y, (IDENTITY,))  # steep transforms hide the slope at y = 0
@@ -60,20 +62,32 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
         return None
     here = np.zeros(data.A.shape[1])
     unit = data.scale / data.spread
-    plain = fit(data.kernels, data.y, QUADRATIC)
-    samples = np.zeros((0, len(here)))
+    fits = [fit(data.kernels, data.y, prior) for prior in PRIORS]
+    models = [found.model for found in fits if found is not None]
+    plain, rng = fits[PRIORS.index(QUADRATIC)], np.random.default_rng(_SEED)
     if plain is not None:
-        rng = np.random.default_rng(_SEED)
-        models = [plain.random(rng) for _ in range(_SAMPLES)]
-        samples = np.array([model.derivatives(here)[0] for model in models]) / unit
+        models += [plain.random(rng) for _ in range(_SAMPLES)]
+    others = np.array([model.derivatives(here)[0] for model in models])
+    others = others.reshape(len(models), len(here))
+    unknown = _unknown_directions(data.A)
+    size = float(np.linalg.norm(choice.fit.model.derivatives(here)[0]))
+    others = others + size * rng.standard_normal((len(models), len(unknown))) @ unknown
     models_of = constraint_models(data, limits) if len(limits) else ()
     rows = [model.derivatives(here)[0] for model in models_of]
     simulated = np.array(rows).reshape(len(limits), len(here)) / data.scale
     return Gradients(
         choice.fit.model.derivatives(here)[0] / unit,
-        samples,
+        others / unit,
         simulated * sizes(data)[:, None],
     )
+
+
+def _unknown_directions(A: Floats) -> Floats:
+    """Return orthonormal directions (k, n) in which designs A (p, n) hardly vary."""
+    _, s, V = np.linalg.svd(A - A[0], full_matrices=True)
+    spread = np.zeros(A.shape[1])
+    spread[: len(s)] = s
+    return np.asarray(V[spread <= _WEAK * s[0]], dtype=float)
 
 
 def multipliers(gradient: Floats, outward: Floats, equality: Bools) -> Floats:

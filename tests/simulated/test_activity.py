@@ -174,7 +174,8 @@ def test_gradients_of_a_quadratic_are_exact_where_the_data_determine_them():
     limits = Limits(("c",), np.array([-np.inf]), np.array([1.0]))
     found = gradients(frame, Known(points, values, simulated), limits)
     np.testing.assert_allclose(found.objective, g + H @ points[0], rtol=1e-5)
-    np.testing.assert_allclose(found.samples, np.tile(found.objective, (30, 1)), rtol=1e-3)
+    quadratics = found.others[-30:]
+    np.testing.assert_allclose(quadratics, np.tile(found.objective, (30, 1)), rtol=1e-3)
     np.testing.assert_allclose(found.simulated, [[3.0, 1.0]], rtol=1e-5)
 
 
@@ -182,3 +183,14 @@ def test_gradients_need_enough_designs():
     frame = Frame(np.zeros(2), np.eye(2), np.eye(2))
     known = Known(np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([0.0, 1, 2]))
     assert gradients(frame, known, Limits()) is None
+
+
+def test_directions_without_data_are_uncertain():
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((20, 3))
+    points[:, 2] = 1.0  # every design is at a limit of the third variable
+    values = points[:, 0] + points[:, 1] ** 2
+    frame = Frame(points[0], np.eye(3), np.eye(3))
+    found = gradients(frame, Known(points, values), Limits())
+    assert np.std(found.others[:, 2]) > 0.3 * np.linalg.norm(found.objective)
+    assert np.std(found.others[:, 0]) < 0.1 * np.linalg.norm(found.objective)
