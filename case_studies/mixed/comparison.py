@@ -28,10 +28,10 @@ from case_studies.paper.results import Row, Task
 
 NAME = "mixed"
 HELP = "calls to target if half of the constraints are simulated, beside all-explicit and MCR"
-RUNS, QUICK_RUNS = 11, 1
+RUNS, QUICK_RUNS = 5, 1
 QUICK_PROBLEMS = ("g04", "g24")
 ACCURACY = 1e-4
-BUDGETS = {"explicit": 600, "mixed": 600, "mixed-arch": 20_000, "mcr": 20_000}
+BUDGETS = {"explicit": 600, "mixed": 600, "mixed-arch": 5_000, "mcr": 5_000}
 
 
 def tasks(runs: int, quick: bool) -> list[Task]:
