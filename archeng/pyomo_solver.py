@@ -46,6 +46,7 @@ _SOLUTIONS = {
     Status.TARGET: SolutionStatus.feasible,
     Status.CONVERGED: SolutionStatus.locallyOptimal,
     Status.STOPPED: SolutionStatus.stoppedByLimit,
+    Status.VIOLATING: SolutionStatus.infeasible,
     Status.NONE: SolutionStatus.unknown,
 }
 _MEANINGLESS = {
@@ -211,6 +212,9 @@ def _with_result(model: Any, result: Result) -> Any:
     )
     if result.status is Status.NONE and result.stop_reason not in _ENDS:
         status, end = SolverStatus.error, TerminationCondition.noSolution
+    elif result.status is Status.VIOLATING:
+        status = SolverStatus.warning
+        end = end if result.stop_reason in _ENDS else TerminationCondition.noSolution
     elif end is TerminationCondition.locallyOptimal and result.status is Status.STOPPED:
         status, end = SolverStatus.warning, TerminationCondition.minStepLength
     results = _results(model, status, end, f"{result.status.value}; {result.message}")

@@ -305,7 +305,7 @@ def _plain(value: Any) -> Any:
 def _restored(value: Any) -> Any:
     """Undo :func:`_plain` for special floats, at any depth."""
     if isinstance(value, dict):
-        if set(value) == {"float"}:
+        if set(value) == {"float"} and isinstance(value["float"], str):
             return float(value["float"])
         return {k: _restored(v) for k, v in value.items()}
     if isinstance(value, list):

@@ -2,8 +2,8 @@
 
 A first set comes from the multipliers of an elastic problem, in which the rows may give at a
 cost. It is completed until it is in conflict by itself, then reduced by a *deletion filter*: a
-limit is dropped if the others cannot hold without it either. What is left is minimal: for each
-member a point is known at which all the others hold.
+limit is dropped if the others cannot hold without it either (an equality with both its sides).
+What is left is minimal: for each member a point is known at which all the others hold.
 
 Variables keep their signs throughout.
 """
@@ -11,6 +11,7 @@ Variables keep their signs throughout.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ from archeng.diagnose.system import Bools, Kind
 from archeng.model.variable import Floats
 
 logger = logging.getLogger(__name__)
+
+Group = tuple[int, ...]
 
 _RELEVANT = 1e-7  # least multiplier of a limit that takes part in a conflict
 _ROUNDS = 20
@@ -85,7 +88,7 @@ def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | Answer:
         grown = _grown(oracle, chosen, within, starts)
         if isinstance(grown, Answer):
             return grown
-        chosen = grown
+        chosen = _with_both_sides(oracle, grown) & within
         core = _reduced(oracle, chosen, starts, rows_first=True)
         if core is not None:
             other = None
@@ -148,22 +151,21 @@ def _filtered(
     order = _order(oracle, first, rows_first)
     kept = _proved_rest(oracle, first, order)
     witnesses: dict[int, Floats] = {}
-    for k in order:
-        if not kept[k]:
+    for group in order:
+        if not kept[group[0]]:
             continue
-        trial = _without(kept, k)
+        trial = without(kept, group)
         answer = oracle.ask(trial, starts)
         if answer.point is None:
             kept = trial
         else:
-            witnesses[k] = answer.point
+            witnesses.update(dict.fromkeys(group, answer.point))
     return _with_signs(oracle, kept), witnesses
 
 
-def _proved_rest(oracle: Oracle, kept: Bools, part: list[int]) -> Bools:
+def _proved_rest(oracle: Oracle, kept: Bools, part: list[Group]) -> Bools:
     """Drop what a proof does not need: a whole part at once, or else its two halves."""
-    trial = kept.copy()
-    trial[part] = False
+    trial = without(kept, [k for group in part for k in group])
     answer = oracle.quick(trial)
     if answer is not None and not answer.consistent:
         return trial
@@ -179,7 +181,7 @@ def _with_signs(oracle: Oracle, kept: Bools) -> Bools:
     members = [system.limits[k].quantity for k in np.flatnonzero(kept & ~_signs(oracle))]
     occur = {i for q in members for i in system.quantities[q].variables}
     for k in np.flatnonzero(kept & _signs(oracle)):
-        trial = _without(kept, int(k))
+        trial = without(kept, [int(k)])
         if system.limits[k].quantity - system.m not in occur:
             kept = trial
             continue
@@ -189,16 +191,39 @@ def _with_signs(oracle: Oracle, kept: Bools) -> Bools:
     return kept
 
 
-def _order(oracle: Oracle, first: Bools, rows_first: bool) -> list[int]:
+def _order(oracle: Oracle, first: Bools, rows_first: bool) -> list[Group]:
     """Return the order in which limits other than signs are tried."""
     limits = oracle.system.limits
-    chosen = [int(k) for k in np.flatnonzero(first & ~_signs(oracle))]
-    return sorted(chosen, key=lambda k: (limits[k].kind is Kind.ROW) != rows_first)
+    groups = groups_of(oracle, [int(k) for k in np.flatnonzero(first & ~_signs(oracle))])
+    return sorted(groups, key=lambda g: (limits[g[0]].kind is Kind.ROW) != rows_first)
 
 
-def _without(active: Bools, k: int) -> Bools:
+def groups_of(oracle: Oracle, limits: Sequence[int]) -> list[Group]:
+    """Return limits as they are dropped: both sides of an equality together, others alone."""
+    system = oracle.system
+    found: dict[tuple[int, int], list[int]] = {}
+    for k in limits:
+        quantity = system.limits[k].quantity
+        equal = system.quantities[quantity].equality
+        found.setdefault((quantity, 0 if equal else k + 1), []).append(k)
+    return [tuple(group) for group in found.values()]
+
+
+def _with_both_sides(oracle: Oracle, chosen: Bools) -> Bools:
+    """Add the other side of every equality of which one side is chosen."""
+    system = oracle.system
+    taken = {system.limits[k].quantity for k in np.flatnonzero(chosen)}
+    both = [
+        limit.quantity in taken and system.quantities[limit.quantity].equality
+        for limit in system.limits
+    ]
+    return np.asarray(chosen | np.array(both, dtype=bool), dtype=bool)
+
+
+def without(active: Bools, dropped: Sequence[int]) -> Bools:
+    """Return the active limits without some of them."""
     rest = active.copy()
-    rest[k] = False
+    rest[list(dropped)] = False
     return rest
 
 

@@ -38,19 +38,30 @@ _OPTIONS = {
 
 
 class ElasticProgram:
-    """Elastic problems over all limits of a system, solved by IPOPT."""
+    """Elastic problems over all limits of a system, solved by IPOPT.
 
-    def __init__(self, system: System) -> None:
+    Parameters
+    ----------
+    system : System
+    bounds_give : bool
+        Whether bounds may give as rows do. Without that the problems are smaller.
+    """
+
+    def __init__(self, system: System, bounds_give: bool = False) -> None:
         self._system = system
         n = system.n
-        total = len(system.quantities) + len(system.guards)
+        self._total = len(system.quantities) + len(system.guards)
+        rows = np.arange(self._total)
+        inner = bounds_give | (rows < system.m) | (rows >= len(system.quantities))
+        self._used = [int(q) for q in rows[inner]]
+        total = len(self._used)
         self._size = np.concatenate((system.size, system.guard_size))
         kind: Any = ca.MX if system.safe.is_a("MXFunction") else ca.SX
         z, start = kind.sym("z", n), kind.sym("z0", n)
         below, above = kind.sym("s", total), kind.sym("t", total)
         w_below, w_above = kind.sym("u", total), kind.sym("v", total)
         x = ca.DM(system.center) + ca.DM(system.scale) * z
-        values = system.safe(x) / ca.DM(self._size)
+        values = (system.safe(x) / ca.DM(self._size))[self._used]
         nlp = {
             "x": ca.vertcat(z, below, above),
             "p": ca.vertcat(start, w_below, w_above),
@@ -65,7 +76,6 @@ class ElasticProgram:
             "calc_lam_p": False,
         }
         self._solver = ca.nlpsol("elastic", "ipopt", nlp, options)
-        self._total = total
 
     def solve(
         self,
@@ -81,7 +91,8 @@ class ElasticProgram:
         active : ndarray of bool, shape (limits,)
         start : ndarray, shape (n,)
         weights : ndarray, shape (limits,), optional
-            Cost of each limit's give; infinity means that it does not give. Default 1.
+            Cost of each limit's give; infinity means that it does not give. Default 1. Bounds
+            need infinity unless they may give.
         limits : sequence of Limit, optional
             Other limits in the place of those of the system.
         """
@@ -96,20 +107,23 @@ class ElasticProgram:
         demand.join_tight()
         low, high = ((side - system.center) / system.scale for side in (demand.low, demand.high))
         z0 = np.clip((start - system.center) / system.scale, low, high)
+        used = self._used
+        most = np.where(demand.gives[:, used], np.inf, 0.0).ravel()
         answer = self._solver(
-            x0=np.concatenate((z0, np.zeros(2 * self._total))),
-            p=np.concatenate((z0, demand.cost.ravel())),
-            lbx=np.concatenate((low, np.zeros(2 * self._total))),
-            ubx=np.concatenate((high, np.where(demand.gives, np.inf, 0.0).ravel())),
-            lbg=demand.lower,
-            ubg=demand.upper,
+            x0=np.concatenate((z0, np.zeros(2 * len(used)))),
+            p=np.concatenate((z0, demand.cost[:, used].ravel())),
+            lbx=np.concatenate((low, np.zeros(2 * len(used)))),
+            ubx=np.concatenate((high, most)),
+            lbg=demand.lower[used],
+            ubg=demand.upper[used],
         )
         solution = np.asarray(answer["x"], dtype=float).ravel()
         if not np.all(np.isfinite(solution)):
             return None
         x = np.clip(system.center + system.scale * solution[:n], demand.low, demand.high)
-        moves = np.maximum(solution[n:].reshape(2, self._total), 0.0)
-        pull = np.asarray(answer["lam_g"], dtype=float).ravel()
+        moves, pull = np.zeros((2, self._total)), np.zeros(self._total)
+        moves[:, used] = np.maximum(solution[n:].reshape(2, len(used)), 0.0)
+        pull[used] = np.asarray(answer["lam_g"], dtype=float).ravel()
         pull[system.m : system.m + n] += np.asarray(answer["lam_x"], dtype=float).ravel()[:n]
         give, weight = np.zeros(len(limits)), np.zeros(len(limits))
         for k in soft:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -64,7 +65,6 @@ class Oracle:
         self._excess = system.excess(points)
         self.linear = LinearProgram(system)
         self._terms = TermProgram(system)
-        self._nonlinear: ElasticProgram | None = None
         bounds = [limit.kind is Kind.BOUND for limit in system.limits]
         self._stiff = np.where(bounds, np.inf, 1.0)  # rows give, bounds do not: x stays sane
 
@@ -73,12 +73,15 @@ class Oracle:
         """All limits."""
         return np.ones(len(self.system.limits), dtype=bool)
 
-    @property
+    @cached_property
     def nonlinear(self) -> ElasticProgram:
-        """The elastic problems, compiled when first needed."""
-        if self._nonlinear is None:
-            self._nonlinear = ElasticProgram(self.system)
-        return self._nonlinear
+        """Elastic problems in which rows give, compiled when first needed."""
+        return ElasticProgram(self.system)
+
+    @cached_property
+    def nonlinear_with_bounds(self) -> ElasticProgram:
+        """Elastic problems in which rows and bounds give."""
+        return ElasticProgram(self.system, bounds_give=True)
 
     def remember(self, points: Floats) -> Floats:
         """Add points (k, n) to those that are known; return their excess (k, limits)."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from archeng.diagnose.conflict import Core
+from archeng.diagnose.conflict import Core, Group, groups_of, without
 from archeng.diagnose.oracle import HOLDS, Oracle
 from archeng.diagnose.system import Bools, Kind
 from archeng.model.variable import Floats
@@ -52,8 +52,11 @@ def changes(oracle: Oracle, core: Core) -> tuple[dict[int, Change], dict[int, Ch
     """
     for whole in (True, False):
         active = oracle.everything if whole else _mask(oracle, (*core.limits, *core.signs))
-        single = {k: _alone(oracle, core, k, active, whole) for k in core.limits}
-        alone = {k: r for k, r in single.items() if r is not None}
+        alone: dict[int, Relaxed] = {}
+        for group in groups_of(oracle, core.limits):
+            relaxed = _alone(oracle, core, group, active, whole)
+            if relaxed is not None:
+                alone[group[int(np.argmax(relaxed.excess[list(group)]))]] = relaxed
         starts = list(core.witnesses.values())[:_STARTS]
         every = _least(oracle, active, _mask(oracle, core.limits), starts, whole)
         ways = [*alone.values(), *([] if every is None else [every])]
@@ -65,16 +68,15 @@ def changes(oracle: Oracle, core: Core) -> tuple[dict[int, Change], dict[int, Ch
     return {}, {}
 
 
-def _alone(oracle: Oracle, core: Core, k: int, active: Bools, whole: bool) -> Relaxed | None:
-    """Let one limit give, then try to let it give less and less."""
-    one = _mask(oracle, (k,))
-    starts = [core.witnesses[k]] if k in core.witnesses else []
-    found = _least(oracle, active, one, starts, whole)
-    if found is None or not np.isfinite(found.excess[k]):
+def _alone(oracle: Oracle, core: Core, group: Group, active: Bools, whole: bool) -> Relaxed | None:
+    """Let one member give, then try to let it give less and less."""
+    starts = [core.witnesses[k] for k in group[:1] if k in core.witnesses]
+    found = _least(oracle, active, _mask(oracle, group), starts, whole)
+    if found is None or not np.all(np.isfinite(found.excess[list(group)])):
         return None  # for instance because the row is undefined there, whatever its limit
     if np.all(oracle.linear.usable[active]):
         return found
-    return _shrunk(oracle, active, k, found)
+    return _shrunk(oracle, active, max(group, key=lambda k: float(found.excess[k])), found)
 
 
 def _shrunk(oracle: Oracle, active: Bools, k: int, found: Relaxed) -> Relaxed:
@@ -87,7 +89,7 @@ def _shrunk(oracle: Oracle, active: Bools, k: int, found: Relaxed) -> Relaxed:
         while best > HOLDS:
             moved = replace(limit, value=limit.value + limit.side * size * best / factor)
             limits = [moved if j == k else system.limits[j] for j in chosen]
-            if not oracle.reaches(limits, oracle.starts(_without(active, k), 1)):
+            if not oracle.reaches(limits, oracle.starts(without(active, [k]), 1)):
                 break
             best /= factor
     excess = found.excess.copy()
@@ -111,7 +113,7 @@ def _least(
     else:
         known = oracle.known_point(held)
         begin = [*starts, *([] if known is None else [known]), *oracle.starts(active, _STARTS)]
-        found = [oracle.nonlinear.solve(active, start, weights) for start in begin]
+        found = [oracle.nonlinear_with_bounds.solve(active, start, weights) for start in begin]
         answers = [a.x for a in found if a is not None] + ([] if known is None else [known])
     if not answers:
         return None
@@ -135,9 +137,3 @@ def _mask(oracle: Oracle, chosen: tuple[int, ...]) -> Bools:
     mask = np.zeros(len(oracle.system.limits), dtype=bool)
     mask[list(chosen)] = True
     return mask
-
-
-def _without(active: Bools, k: int) -> Bools:
-    rest = active.copy()
-    rest[k] = False
-    return rest

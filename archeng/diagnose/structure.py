@@ -86,7 +86,7 @@ def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
     if oracle.linear.usable.all():
         return bool(np.isinf(most))
     goal = point[i] + side * _FAR * system.scale[i]
-    limits = [*system.limits, Limit(quantity, -side, float(goal), Kind.ROW)]
+    limits = [*system.limits, Limit(quantity, -side, float(goal), Kind.BOUND)]
     moved = point.copy()
     moved[i] = goal
     return oracle.reaches(limits, (moved, point))

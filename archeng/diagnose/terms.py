@@ -33,6 +33,7 @@ Row = tuple[Form, list[float]]
 
 _LONGEST = 40  # products of sums with more terms than this are not multiplied out
 _LARGEST = 400  # operations of a row that is looked at
+_MOST_TERMS = 300
 _HUGE = 1e30
 _GAP = 1e-6  # scaled gap between the rows that counts as a proof
 
@@ -65,6 +66,8 @@ class TermProgram:
             return False
         forms = [(form, ends) for j, ends in rows.items() if (form := self._forms[j]) is not None]
         terms = {t for form, _ in forms for t in form if t}
+        if len(terms) > _MOST_TERMS:
+            return False
         splits = _splits(terms)
         known: dict[int, Interval] = {}
         try:

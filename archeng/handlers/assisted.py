@@ -162,11 +162,13 @@ class Assisted:
         """Whether a restart may end with the model.
 
         Not if the model is noisy or was linear until now, nor if the last simulation failed, nor
-        in a global search with many candidates.
+        at a design that violates a simulated constraint, nor in a global search with many
+        candidates.
         """
         n = search.parameters.n
         usual = search.parameters.population_size <= default_population_size(n)
-        learned = notes.selection.prior >= 0 and notes.proposals > n and notes.failed == 0
+        learned = notes.selection.prior >= 0 and notes.proposals > n
+        learned = learned and notes.failed == 0 and not notes.violates
         return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
@@ -193,6 +195,7 @@ class Assisted:
         notes = replace(
             notes,
             best=merit,
+            violates=int(np.any(self._limits.violations(known.simulated[best]) > 0)),
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,

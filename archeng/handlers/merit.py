@@ -51,5 +51,6 @@ def repriced(notes: Notes, limits: Limits, values: Floats) -> Notes:
     errors = np.abs(values - notes.expected)
     violated = limits.violations(values) > 0
     margins = np.where(violated, _SAFE * errors, np.minimum(notes.margins, errors) / 2)
-    weights = np.maximum(_ABOVE * notes.prices, notes.weights / 2)
+    lowered = np.where(violated, notes.weights, notes.weights / 2)
+    weights = np.maximum(_ABOVE * notes.prices, lowered)
     return replace(notes, margins=margins, weights=weights)

@@ -57,6 +57,8 @@ class Notes:
         Best objective when the trust region became small; NaN while it is not.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
+    violates : int
+        Whether the design that proposals improve violates a simulated constraint.
     weights, margins, prices, expected : ndarray, shape (m,)
         Simulated constraints: what a unit of violation weighs in the merit, how far inside the
         limits proposals aim; and see :class:`archeng.surrogate.Proposal`.
@@ -84,6 +86,7 @@ class Notes:
     failed: int = 0
     small: float = np.nan
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    violates: int = 0
     weights: Floats = field(default_factory=lambda: np.zeros(0))
     margins: Floats = field(default_factory=lambda: np.zeros(0))
     prices: Floats = field(default_factory=lambda: np.zeros(0))

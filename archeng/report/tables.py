@@ -120,7 +120,7 @@ def _margin(s: SimulatedAtBest) -> str:
 
 
 def _short(value: Any) -> str:
-    text = f"{value:.8g}" if isinstance(value, float) else str(value)
+    text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -107,7 +107,7 @@ def _blocked(run: Run, best: CallRecord) -> Floats:
     limits = run.options.limits
     values = np.array([best.constraints[name] for name in limits.names])
     seen = run.archive.known().simulated
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         near = _AT_LIMIT * np.nanstd(seen, axis=0) if len(seen) else np.zeros(len(limits))
     above, below = values >= limits.upper - near, values <= limits.lower + near
     return np.where(above, 1.0, np.where(below, -1.0, 0.0))

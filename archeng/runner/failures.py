@@ -10,7 +10,7 @@ from archeng.simulator import CallStatus
 
 _WHAT = {
     CallStatus.FAILED: "raised an exception or reported an error",
-    CallStatus.INVALID: "returned no finite number",
+    CallStatus.INVALID: "returned nothing usable",
     CallStatus.TIMED_OUT: "took too long",
     CallStatus.LOST: "killed its process",
 }

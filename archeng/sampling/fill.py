@@ -60,24 +60,25 @@ def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -
     fs = repairer.feasible_set
     scale, rows = deviations(fs), Rows(fs)
     size = max(min(_POOL * k, _MOST_POOL), _LEAST_POOL, k)
-    pool, dimension, same = _accepted(rows, size, rng), fs.n, _SAME
+    pool, same = _accepted(rows, size, rng), _SAME
     if len(pool) < size:
-        starts = pool if len(pool) >= _ENOUGH else _repaired(repairer, pool, rng)
+        uniform = len(pool) >= _ENOUGH
+        starts = pool if uniform else _repaired(repairer, pool, rng)
         sheet = make_sheet(rows, scale, starts)
-        dimension = sheet.dimension
-        if dimension == 0:
+        if sheet.dimension == 0:
             pool, same = starts, _SAME_SOLUTION
         else:
-            if starts is not pool:
+            if not uniform:
                 starts = np.concatenate((starts, _inner(sheet, starts, rng)))
-            pool = np.concatenate((pool, _walked(sheet, starts, size - len(pool), rng)))
+            walked = _walked(sheet, starts, uniform, size - len(pool), rng)
+            pool = np.concatenate((pool, walked))
 
     def choose(points: Floats) -> Floats:
         z = (points - points.mean(axis=0)) / scale
-        return points[representative(z, k, dimension, same, rng)]
+        return points[representative(z, k, same, rng)]
 
     points = choose(pool)
-    if _ENOUGH // 4 <= len(points) < k and dimension > 0:
+    if _ENOUGH // 4 <= len(points) < k and same == _SAME:
         logger.warning(
             "Points do not move on the feasible set of %r, perhaps because inequalities leave it "
             "no room: an equality should be written as ==. Repairing samples instead: slow.",
@@ -85,7 +86,7 @@ def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -
         )
         points = choose(np.concatenate((points, feasible_points(repairer, k, rng))))
     if len(points) < k:
-        logger.warning("the feasible set of %r has only %d different points", fs.name, len(points))
+        logger.warning("The feasible set of %r has only %d different points.", fs.name, len(points))
     return points
 
 
@@ -123,19 +124,18 @@ def _repaired(repairer: Repairer, known: Floats, rng: np.random.Generator) -> Fl
     return np.concatenate((known, [r.x for r in found]))
 
 
-def _walked(sheet: Sheet, starts: Floats, size: int, rng: np.random.Generator) -> Floats:
-    """Return a pool of points that have walked from the starts."""
-    d = sheet.dimension
+def _walked(
+    sheet: Sheet, starts: Floats, uniform: bool, size: int, rng: np.random.Generator
+) -> Floats:
+    """Return points that have walked from the starts, which may be uniform on the set already."""
     middle = sheet.nearby(starts)
     starts = np.where(sheet.rows.hold(middle)[:, None], middle, starts)
     work = max(sheet.scale.size * sheet.indices.size, sheet.rows.terms // 10, 1)
     count = min(size, _WALKERS, max(_MOST_WORK // work, _ENOUGH))
     begin = starts[rng.permutation(len(starts))[np.arange(count) % len(starts)]]
     walk = Walk(sheet, begin, _unlimited(sheet, starts), rng)
-    if sheet.curved:
-        first, between = 40 + 4 * d, 8 + d // 4
-    else:
-        first, between = 80 + 12 * d, 10 + d // 2
+    first, between = _lengths(sheet)
+    first = first // 4 if uniform else first
     between = max(2, min(between, between * 2 * count // _WALKERS))
     steps = first + between * (-(-size // count) - 1)
     logger.info("%d points walk %d steps", count, steps)
@@ -149,6 +149,18 @@ def _walked(sheet: Sheet, starts: Floats, size: int, rng: np.random.Generator) -
             logger.info("%d of %d steps done", step, steps)
     points = np.concatenate((*pool, starts))
     return points[sheet.rows.hold(points)][:size]
+
+
+def _lengths(sheet: Sheet) -> tuple[int, int]:
+    """Return how many steps forget where a point began, and how many lie between two uses of it.
+
+    Measured on sets whose uniform samples are known (``make bench-sampling``).
+    """
+    d = sheet.dimension
+    if sheet.curved:
+        return 60 + 4 * d, 15 + d // 4
+    linear = sheet.rows.feasible_set.is_linear
+    return (60 if linear else 200) + 12 * d, 10 + d // 2
 
 
 def _inner(sheet: Sheet, starts: Floats, rng: np.random.Generator) -> Floats:

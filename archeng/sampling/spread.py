@@ -7,8 +7,8 @@ Two greedy choices, both with a cost of (points kept) x (points there are):
   chosen points lie at the edge of the set.
 - :func:`representative`: each time the point that brings the sample nearest to the whole in
   energy distance (herding [CWS10] with the kernel of support points [MJ18]), among those that
-  are farther from the chosen ones than a share of the least distance that :func:`farthest`
-  reaches. The share is large on sets of few dimensions, where an even spacing is what counts.
+  are farther from the chosen ones than eight tenths of the least distance that
+  :func:`farthest` reaches.
 
 [CWS10] Y. Chen, M. Welling, A. Smola, Super-samples from kernel herding, UAI 2010.
 [G85] T. Gonzalez, Clustering to minimize the maximum intercluster distance, Theoretical
@@ -22,8 +22,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 
-_APART = (0.6, 0.8)  # share of the least distance kept: few dimensions, many
-_FEW_DIMENSIONS = 3
+_APART = 0.8  # share of the least distance of the farthest-point choice that is kept
 _LESS = 0.95  # factor of the least distance when no point is left
 _REFERENCE = 5000  # points that stand for the whole
 _BLOCK = 500
@@ -60,21 +59,11 @@ def farthest(z: Floats, k: int, first: int, same: float = 1e-10) -> tuple[list[i
     return chosen, float(np.sqrt(least))
 
 
-def representative(
-    z: Floats, k: int, dimension: int, same: float, rng: np.random.Generator
-) -> list[int]:
+def representative(z: Floats, k: int, same: float, rng: np.random.Generator) -> list[int]:
     """Choose k of the points z (N, n), spread like all of them and far apart.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N, n)
-    k : int
-    dimension : int
-        Of the set that the points lie on.
-    same : float
-        Points no farther apart than this count as one; fewer than k come back if there are no
-        more different ones.
-    rng : numpy.random.Generator
+    Points no farther apart than ``same`` count as one; fewer than k come back if there are no
+    more different ones.
     """
     first = int(rng.integers(len(z)))
     chosen, least = farthest(z, k, first, same)
@@ -82,7 +71,7 @@ def representative(
         return chosen
     whole = z if len(z) <= _REFERENCE else z[rng.permutation(len(z))[:_REFERENCE]]
     mean = mean_distances(z, whole)
-    apart = _APART[dimension > _FEW_DIMENSIONS] * least
+    apart = _APART * least
     sums, nearest = np.zeros(len(z)), np.full(len(z), np.inf)
     distances = _Distances(z)
     picked: list[int] = []

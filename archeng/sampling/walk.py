@@ -40,7 +40,8 @@ _WIDER = 6.0  # length of an interval, in units of the mean move
 _ACCEPTED = 0.6  # share of accepted steps aimed at
 _LONGEST = 1e6  # no step is longer
 _SPARSE = 500  # directions of few variables that are prepared
-_LEVEL = 1e-6  # least length along the sheet of such a direction
+_SHORT = 1e-6  # least length along the sheet of such a direction
+_ROUNDING = 1e-13  # slope of a row along a line, relative to its gradient, that is none
 _RETURNED = 1e-3  # how near a step back has to come, in units of the step
 
 
@@ -216,13 +217,14 @@ class _Line:
         self.rows = self._A[flat >= len(fs.bounded)]
         self._lower = fs.lower[flat] - sheet.rows.offsets[flat]
         self._upper = fs.upper[flat] - sheet.rows.offsets[flat]
+        self._level = _ROUNDING * np.linalg.norm(self._A * sheet.scale, axis=1)
         self._box = fs.box()
 
     def ends(self, x: Floats, u: Floats) -> tuple[Floats, Floats]:
         """Return the ends t <= 0 and t >= 0 (k,) of lines x + t u, perhaps infinite."""
         values, slopes = x @ self._A.T, u @ self._A.T
         a, b = (self._lower - values) / slopes, (self._upper - values) / slopes
-        level = slopes == 0
+        level = np.abs(slopes) <= self._level
         low = np.where(level, -np.inf, np.fmin(a, b)).max(axis=1, initial=-np.inf)
         high = np.where(level, np.inf, np.fmax(a, b)).min(axis=1, initial=np.inf)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
@@ -258,7 +260,8 @@ def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) 
         _, _, v = np.linalg.svd(fixed[:, some])
         row[some] = v[-1]
     u = u @ (np.eye(n) - normals.T @ normals)
-    return np.asarray(u[np.linalg.norm(u, axis=1) > _LEVEL])
+    u[np.abs(u) < _ROUNDING] = 0.0
+    return np.asarray(u[np.linalg.norm(u, axis=1) > _SHORT])
 
 
 def _factor(z: Floats) -> Floats | None:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats, Integers
 from archeng.known import Known
 from archeng.surrogate.kernels import Kernels
 
 _GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
+_CLOSE = 1e-4  # designs nearer to the centre than this ...
+_ROUNDING = 1e-10  # ... tell nothing if their objective differs by less than this, relatively
 _MOST = 120  # designs of a model
 _HUGE = 1e150  # objectives beyond this are not used: their squares overflow
 
@@ -89,8 +92,10 @@ def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
         return None
     u, f = frame.coordinates(known.points[good]), known.objectives[good]
     distances = np.sqrt(np.sum(u**2, axis=1))
+    told = _tells(distances, f)
+    u, f, distances = u[told], f[told], distances[told]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], known.simulated[good][chosen]
+    f, u, simulated = f[chosen], u[chosen], known.simulated[good][told][chosen]
     best, spread = float(f.min()), float(np.median(f) - f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
@@ -100,6 +105,19 @@ def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
         return None
     return Data(u / scale, (f - best) / spread, scale, best, spread, simulated)
+
+
+def _tells(distances: Floats, f: Floats) -> NDArray[np.bool_]:
+    """Whether designs (p,) tell something: those next to the centre that differ by rounding do not.
+
+    A search that has arrived piles up designs there; a model fitted to their rounding errors would
+    promise gains for ever.
+    """
+    centre = int(np.argmin(distances))
+    rounding = _ROUNDING * np.abs(f[centre])
+    blurred = (distances < _CLOSE) & (np.abs(f - f[centre]) <= rounding)
+    blurred[centre] = False
+    return np.asarray(np.logical_not(blurred), dtype=np.bool_)
 
 
 def most_designs(n: int) -> int:

@@ -274,8 +274,9 @@ def _sides(limits: Limits, units: Floats) -> Sides:
 
 def sizes(data: Data) -> Floats:
     """Return standard deviations (m,) of the constraints, 1 where one is constant."""
-    size = np.std(data.simulated, axis=0)
-    return np.where(size > 0, size, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.std(data.simulated, axis=0)
+    return np.where((size > 0) & np.isfinite(size), size, 1.0)
 
 
 def constraint_models(data: Data, limits: Limits) -> tuple[Interpolant, ...]:
