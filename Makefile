@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime clean
+.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -69,6 +69,9 @@ bench-import: setup  ## import time of Pyomo models and .nl files against their 
 
 bench-runtime: setup  ## workers, journal, memory and resume after 100,000 calls
 	$(BIN)/python -m case_studies.benchmarks.runtime
+
+bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
+	$(BIN)/python -m case_studies.benchmarks.sampling
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,8 +32,8 @@ class Member:
     alone : Change or None
         The change that is enough if all others stay; None if none was found.
     witness : dict or None
-        A point at which all other members hold: without this one there is no conflict. Rows and
-        bounds that are no members need not hold there.
+        A point at which all other members hold (to 1e-8 of what a row changes over the box):
+        without this one there is no conflict. What is no member need not hold there.
     note : str
         More about it: that the row is undefined where the others hold, or to check its units.
     """

@@ -20,7 +20,7 @@ _OTHERS = 1e5  # cost of a row that should not give, against 1
 _EQUATION = 10.0
 _NOISE = 1e-3  # changes this much smaller than the largest are errors of the solver
 _STARTS = 2
-_SHRINK = (10.0, 10.0, 10.0, 10.0, 3.0, 2.0, 1.4, 1.2, 1.1)
+_SHRINK = (10.0, 10.0, 10.0, 10.0, 3.0, 2.0, 1.4, 1.2, 1.1, 1.03, 1.01)
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ class System:
         center, width = typical(lower, upper, *(2 * [np.full(self.n, np.nan)]))
         known = np.isfinite(lower) & np.isfinite(upper)
         center = np.where(known, center, np.clip(self.center, lower, upper))
+        width = np.where(width > 1e-9 * self.scale, width, 0.1 * self.scale)  # one value is left
         scale = np.where(known, np.clip(width, 1e-3 * self.scale, self.scale), self.scale)
         moved = replace(self, inner=(lower, upper), center=center, scale=scale)
         size, guard_size = sizes(moved, rng)

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 _FEW = 5  # up to so many, the most different points are enough
 _POOL = 5  # points in the pool for each one that is asked for
-_LEAST_POOL, _MOST_POOL = 1000, 20_000
+_LEAST_POOL, _MOST_POOL = 500, 20_000
 _BATCH, _MOST_SAMPLES, _MOST_TERMS = 2**12, 2**17, 2**29  # samples, and terms evaluated in all
 _ENOUGH = 100  # points to begin walks at
 _WALKERS, _MOST_WORK = 500, 200_000  # points that walk at once, and work of their steps

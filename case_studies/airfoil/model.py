@@ -1,0 +1,82 @@
+"""Variables and explicit constraints of the section, as CasADi formulas.
+
+A Kulfan (CST) surface is a class function times a sum of Bernstein polynomials,
+``y(x) = sqrt(x) (1 - x) sum_i w_i B_i(x)``, and an upper and a lower one make a section. The weight
+of the leading edge bends both in the same way, so that thicknesses do not depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng import Model
+from case_studies.airfoil.cases import CASES, WEIGHTS, Case, reference
+
+THICKNESS = {
+    0.02: 0.002, 0.05: 0.002, 0.10: 0.002, 0.20: 0.002, 0.33: 0.128, 0.45: 0.002,
+    0.60: 0.002, 0.75: 0.002, 0.90: 0.014, 0.96: 0.002,
+}  # fmt: skip
+"""Least thickness by station, in chords: room for the spar at 0.33, material at 0.90, and surfaces
+that do not cross elsewhere."""
+TRAILING_ANGLE = 6.03
+"""Least angle between the surfaces at the trailing edge, degrees."""
+WIGGLINESS = 0.0929675861
+"""Most that the squared second differences of the weights may add up to: twice NACA 0012's."""
+BLUNT = 0.05
+"""Least first weight of both surfaces: it makes the radius of the nose."""
+
+
+def build_model(case: Case = CASES["point"]) -> Model:
+    """Return the section: 17 weights, an angle of attack for each lift, 12 rows or more."""
+    start = reference()["start"]
+    model = Model(f"airfoil, {case.name}")
+    first = np.arange(WEIGHTS) == 0
+    upper = model.variable(
+        "upper",
+        shape=WEIGHTS,
+        lower=np.where(first, BLUNT, -0.25),
+        upper=0.5,
+        start=start["upper"],
+        scale=0.02,
+    )
+    lower = model.variable(
+        "lower",
+        shape=WEIGHTS,
+        lower=-0.5,
+        upper=np.where(first, -BLUNT, 0.25),
+        start=start["lower"],
+        scale=0.02,
+    )
+    model.variable("leading edge", lower=-1, upper=1, start=start["leading edge"], scale=0.08)
+    k = len(case.lifts)
+    guess = np.degrees(np.array(case.lifts) / (2 * np.pi)) - 5.0  # a cambered thin plate
+    angle = model.variable("angle", shape=k, lower=-5, upper=18, start=guess, scale=1.0, unit="deg")
+    for station, least in THICKNESS.items():
+        model.subject_to(thickness(upper, lower, station) >= least, name=f"thickness at {station}")
+    model.subject_to(trailing_angle(upper, lower) >= TRAILING_ANGLE, name="trailing edge (deg)")
+    model.subject_to(wiggliness(upper) + wiggliness(lower) <= WIGGLINESS, name="wiggliness")
+    if k > 1:
+        model.subject_to(angle[1:] - angle[:-1] >= 0, name="more angle, more lift (deg)")
+    return model
+
+
+def thickness(upper: Any, lower: Any, x: float) -> Any:
+    """Distance of the surfaces at a station; linear in the weights."""
+    basis = [
+        math.comb(WEIGHTS - 1, i) * x**i * (1 - x) ** (WEIGHTS - 1 - i) for i in range(WEIGHTS)
+    ]
+    return math.sqrt(x) * (1 - x) * sum(b * (upper[i] - lower[i]) for i, b in enumerate(basis))
+
+
+def trailing_angle(upper: Any, lower: Any) -> Any:
+    """Angle between the surfaces at the trailing edge in degrees; only the last weights matter."""
+    return (ca.atan(upper[WEIGHTS - 1]) - ca.atan(lower[WEIGHTS - 1])) * (180 / math.pi)
+
+
+def wiggliness(weights: Any) -> Any:
+    """Sum of the squared second differences of the weights of a surface."""
+    return sum((weights[i] - 2 * weights[i + 1] + weights[i + 2]) ** 2 for i in range(WEIGHTS - 2))

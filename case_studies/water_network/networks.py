@@ -1,0 +1,138 @@
+"""The benchmark networks and what was published on them, read from ``networks.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NAMES = ("two_loop", "hanoi")
+LEAST_PRESSURE = 30.0
+"""Metres of water, at every junction."""
+FASTEST = 2.0
+"""Most velocity in a pipe whose flow is known, m/s."""
+INCH = 0.0254  # m
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """A pipe between two nodes; the length in m."""
+
+    name: str
+    start: str
+    end: str
+    length: float
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published design: diameters in inches (None if not at hand) and its cost."""
+
+    design: tuple[float, ...] | None
+    cost: float
+    what: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network fed by one source.
+
+    Attributes
+    ----------
+    name, title, source : str
+        ``source`` says where the data come from.
+    source_node : str
+    head : float
+        Of the source, m.
+    roughness : float
+        Coefficient of Hazen and Williams.
+    elevations, demands : dict
+        Of the junctions, in m and m3/h.
+    pipes : tuple of Pipe
+    diameter : tuple of float
+        Least and largest, inches.
+    catalogue : tuple of arrays or None
+        Diameters in inches and prices in dollars per metre.
+    formula : tuple of float or None
+        Factor and exponent of the price, where there is no catalogue.
+    downstream : tuple of (str, str)
+        Pairs of pipes, of which the second must not be wider than the first.
+    branches : dict
+        Pipes whose flow is known, and the junctions that they feed.
+    budget : float
+        Dollars.
+    published : tuple of Published
+    """
+
+    name: str
+    title: str
+    source: str
+    source_node: str
+    head: float
+    roughness: float
+    elevations: dict[str, float]
+    demands: dict[str, float]
+    pipes: tuple[Pipe, ...]
+    diameter: tuple[float, float]
+    catalogue: tuple[Floats, Floats] | None
+    formula: tuple[float, float] | None
+    downstream: tuple[tuple[str, str], ...]
+    branches: dict[str, tuple[str, ...]]
+    budget: float
+    published: tuple[Published, ...]
+
+    def flow(self, pipe: str) -> float:
+        """Flow in a pipe of ``branches``, m3/s."""
+        return sum(self.demands[j] for j in self.branches[pipe]) / 3600
+
+    def position(self, pipe: str) -> int:
+        """Position of a pipe in the vector of diameters."""
+        return [p.name for p in self.pipes].index(pipe)
+
+    @property
+    def lengths(self) -> Floats:
+        """Of all pipes, m."""
+        return np.array([p.length for p in self.pipes])
+
+
+@cache
+def network(name: str) -> Network:
+    """Return a network by its name."""
+    path = Path(__file__).with_name("networks.json")
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["networks"]
+    if name not in data:
+        raise ValueError(f"name must be one of {', '.join(data)}; got {name!r}.")
+    d = data[name]
+    low, high = d["diameter"]
+    catalogue, formula = d.get("catalogue"), d.get("price_formula")
+    return Network(
+        name=name,
+        title=d["title"],
+        source=d["source"],
+        source_node=d["source_node"],
+        head=d["head"],
+        roughness=d["roughness"],
+        elevations={k: v["elevation"] for k, v in d["junctions"].items()},
+        demands={k: v["demand"] for k, v in d["junctions"].items()},
+        pipes=tuple(Pipe(*p) for p in d["pipes"]),
+        diameter=(low, high),
+        catalogue=catalogue and tuple(np.array(catalogue[k], float) for k in ("diameter", "price")),
+        formula=formula and (formula["factor"], formula["exponent"]),
+        downstream=tuple((a, b) for a, b in d["downstream"]),
+        branches={k: tuple(v) for k, v in d["branches"].items()},
+        budget=d["budget"],
+        published=tuple(
+            Published(
+                p["design"] and tuple(map(float, p["design"])), p["cost"], p["what"], p["source"]
+            )
+            for p in d["published"]
+        ),
+    )

@@ -1,0 +1,140 @@
+"""Tables and the figure of the case study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from case_studies.benchmarks.record import markdown_table
+from case_studies.water_network.limits import exceeded
+from case_studies.water_network.networks import Network, Published, network
+from case_studies.water_network.simulator import Aim, PipeNetwork
+from case_studies.water_network.study import Record, Setup, optima
+
+
+def seeds_table(setup: Setup, records: Sequence[Record]) -> str:
+    """Return one line for each seed."""
+    header = ["seed", "cost ($)", "resilience", "lowest pressure (m)",
+              "worse than gradient optimum", "calls", "infeasible calls",
+              "calls that violated a pressure", "calls to pass the published design",
+              "restarts", "s", "of it EPANET"]  # fmt: skip
+    best = optima()[setup.network][setup.aim]["objective"]
+    mark = published_objective(network(setup.network), setup.aim)
+    lines = [
+        [
+            r.seed,
+            f"{r.cost:,.0f}",
+            f"{r.resilience:.4f}",
+            f"{r.lowest_pressure:.3f}",
+            f"{100 * setup.sign * (r.objective / best - 1):.2f} %",
+            r.calls,
+            r.infeasible_calls,
+            r.violating_calls,
+            r.calls_to(mark, setup.sign) or "never",
+            r.restarts,
+            f"{r.seconds:.0f}",
+            f"{r.simulator_seconds:.0f}",
+        ]
+        for r in records
+    ]
+    return markdown_table(header, lines)
+
+
+def designs_table(setup: Setup, records: Sequence[Record]) -> str:
+    """Return archeng's best design beside the optimum by gradients and the published ones."""
+    net = network(setup.network)
+    header = ["design", "cost ($)", "resilience", "lowest pressure (m)",
+              "explicit limits it exceeds", "diameters (in)"]  # fmt: skip
+    best = best_of(setup, records)
+    lines = [
+        _line(net, setup.aim, "optimum by gradients", optima()[net.name][setup.aim]["design"]),
+        _line(net, setup.aim, f"**archeng, best of {len(records)} seeds**", best.design),
+    ]
+    for p in net.published:
+        if p.design is None:
+            lines.append([p.what, f"{p.cost:,.0f}", "-", "-", "-", "-"])
+        else:
+            lines.append(_line(net, setup.aim, p.what, p.design))
+    return markdown_table(header, lines)
+
+
+def verdict(setup: Setup, records: Sequence[Record]) -> str:
+    """Return the figures in sentences."""
+    calls, infeasible = (sum(getattr(r, k) for r in records) for k in ("calls", "infeasible_calls"))
+    values = np.array([setup.sign * r.objective for r in records])
+    figures = [setup.sign * v for v in (values.min(), np.median(values), values.max())]
+    best = optima()[setup.network][setup.aim]["objective"]
+    return "\n".join(
+        [
+            f"- infeasible calls: {infeasible} of {calls}, judged in NumPy at every call",
+            f"- {setup.aim}: best {figures[0]:,.7g}, median {figures[1]:,.7g}, worst "
+            f"{figures[2]:,.7g}; optimum by gradients {best:,.7g}",
+        ]
+    )
+
+
+def figure(setup: Setup, records: Sequence[Record], path: Path) -> None:
+    """Draw the diameters and the convergence."""
+    from matplotlib.figure import Figure
+
+    net = network(setup.network)
+    known = _with_design(net)
+    best = best_of(setup, records)
+    sheet = Figure(figsize=(9, 7), layout="constrained")
+    pipes, progress = sheet.subplots(2, 1)
+    place = np.arange(len(net.pipes))
+    designs = [(f"archeng, seed {best.seed}", best.design, "C0"), (known.what, known.design, "C1")]
+    for k, (label, design, color) in enumerate(designs):
+        pipes.bar(place + 0.4 * (k - 0.5), design, width=0.4, color=color, label=label)
+    pipes.set_xticks(place, [p.name for p in net.pipes], fontsize="small")
+    pipes.set(xlabel="pipe", ylabel="diameter (in)")
+    pipes.set_title(net.title)
+    pipes.legend(fontsize="small")
+    for r in records:
+        if r.curve:
+            steps = [*r.curve, (r.calls, r.objective)]
+            progress.step(*zip(*steps, strict=True), where="post", color="C0", lw=1)
+    lines = (
+        ("optimum by gradients", optima()[net.name][setup.aim]["objective"], "black"),
+        (known.what, published_objective(net, setup.aim), "C1"),
+    )
+    for label, value, color in lines:
+        progress.axhline(value, color=color, ls="--", lw=1, label=label)
+    unit = "$" if setup.aim == "cost" else "index of Todini"
+    progress.set(xlabel="simulator calls", ylabel=f"best {setup.aim} so far ({unit})")
+    progress.legend(fontsize="small")
+    sheet.savefig(path, dpi=150)
+
+
+def best_of(setup: Setup, records: Sequence[Record]) -> Record:
+    """Return the best seed; one without a design that satisfies everything counts last."""
+    return min(records, key=lambda r: np.nan_to_num(setup.sign * r.objective, nan=np.inf))
+
+
+def published_objective(net: Network, aim: Aim) -> float:
+    """Return the objective of the best published design, simulated."""
+    simulator = PipeNetwork(net.name, aim)
+    found = simulator({"diameter": _with_design(net).design}).objective
+    simulator.close()
+    return found
+
+
+def _with_design(net: Network) -> Published:
+    return next(p for p in net.published if p.design is not None)
+
+
+def _line(net: Network, aim: Aim, name: str, design: Sequence[float]) -> list[str]:
+    simulator = PipeNetwork(net.name, aim)
+    found = simulator({"diameter": design})
+    simulator.close()
+    broken = exceeded(net, {"diameter": design}, budget=aim == "resilience")
+    return [
+        name,
+        f"{found.outputs['cost']:,.0f}",
+        f"{found.outputs['resilience']:.4f}",
+        f"{min(found.constraints.values()):.3f}",
+        ", ".join(broken) or "none",
+        " ".join(f"{x:.4g}" for x in design),
+    ]

@@ -1,0 +1,146 @@
+"""One seed of the case study, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import archeng
+from case_studies.water_network.model import build_model
+from case_studies.water_network.simulator import Aim, PipeNetwork, simulated_limits
+
+RESTARTS = 50
+"""As many as the calls allow: there are several optima."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a network is searched.
+
+    Attributes
+    ----------
+    network : str
+    aim : {"resilience", "cost"}
+    calls : int
+    plain : bool
+        ARCH alone, without models of the simulator.
+    """
+
+    network: str
+    aim: Aim
+    calls: int
+    plain: bool
+
+    @property
+    def sign(self) -> float:
+        """Of the objective when it is minimised."""
+        return -1.0 if self.aim == "resilience" else 1.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of one seed.
+
+    Attributes
+    ----------
+    objective : float
+        Of the best design that satisfies everything; NaN if there is none.
+    cost, resilience, lowest_pressure : float
+        Of that design (else of the least violating one).
+    calls, infeasible_calls : int
+        As the simulator counted and judged them.
+    violating_calls : int
+        Calls that violated a simulated constraint.
+    active : list of str
+        Explicit constraints that are active at the best design.
+    restarts : int
+    seconds, simulator_seconds : float
+    stopped : str
+    design : list of float
+        Diameters in inches.
+    curve : list of (calls, objective)
+        Best objective after so many calls.
+    """
+
+    seed: int
+    objective: float
+    cost: float
+    resilience: float
+    lowest_pressure: float
+    calls: int
+    infeasible_calls: int
+    violating_calls: int
+    active: list[str]
+    restarts: int
+    seconds: float
+    simulator_seconds: float
+    stopped: str
+    design: list[float]
+    curve: list[tuple[int, float]]
+
+    def calls_to(self, objective: float, sign: float) -> int | None:
+        """Return after how many calls a design was at least this good; None if never."""
+        return next((c for c, best in self.curve if sign * best <= sign * objective), None)
+
+
+@cache
+def optima() -> dict[str, Any]:
+    """Return the optima by gradients, by network and aim."""
+    path = Path(__file__).with_name("reference.json")
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["optima"]
+    return data
+
+
+def run_seed(
+    setup: Setup, seed: int, callback: Callable[[archeng.Run], None] | None = None
+) -> Record:
+    """Search with one seed."""
+    simulator = PipeNetwork(setup.network, setup.aim)
+    begin = time.perf_counter()
+    result = archeng.solve(
+        build_model(setup.network, budget=setup.aim == "resilience"),
+        simulator,
+        simulated=simulated_limits(simulator.net),
+        sense="maximize" if setup.aim == "resilience" else "minimize",
+        max_evaluations=setup.calls,
+        restarts=RESTARTS,
+        seed=seed,
+        callback=callback,
+        settings=archeng.Settings(surrogate="none" if setup.plain else "auto"),
+    )
+    found = result.status is not archeng.Status.VIOLATING
+    record = Record(
+        seed=seed,
+        objective=result.fun if found else np.nan,
+        cost=result.outputs["cost"],
+        resilience=result.outputs["resilience"],
+        lowest_pressure=min(s.value for s in result.simulated),
+        calls=simulator.n_calls,
+        infeasible_calls=simulator.n_infeasible,
+        violating_calls=sum(bool(e.violated) for e in result.evaluations),
+        active=result.active,
+        restarts=result.history[-1].restart,
+        seconds=time.perf_counter() - begin,
+        simulator_seconds=sum(e.seconds for e in result.evaluations),
+        stopped=result.message,
+        design=result.design["diameter"].tolist(),
+        curve=improvements(((e.objective, e.acceptable) for e in result.evaluations), setup.sign),
+    )
+    simulator.close()
+    return record
+
+
+def improvements(calls: Iterable[tuple[float, bool]], sign: float) -> list[tuple[int, float]]:
+    """Return the steps (calls, best so far) over the calls that satisfy everything."""
+    steps: list[tuple[int, float]] = []
+    for k, (objective, acceptable) in enumerate(calls, start=1):
+        if acceptable and (not steps or sign * objective < sign * steps[-1][1]):
+            steps.append((k, objective))
+    return steps

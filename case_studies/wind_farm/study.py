@@ -1,0 +1,176 @@
+"""One seed of the case study: several short searches, of which the best goes on.
+
+The landscape has very many local optima of different worth, and after some 2000 calls (16
+turbines) one can tell which of them a search will end in. So a seed begins with several searches
+from different feasible layouts, and spends the rest of its calls on the best of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import archeng
+from case_studies.wind_farm.model import build_model
+from case_studies.wind_farm.published import scenario
+from case_studies.wind_farm.simulator import MinusAnnualEnergy
+
+CALLS = 20_000
+"""Simulator calls of one seed."""
+POPULATION_SIZE = {16: 14, 36: 16, 64: 18}
+"""Candidates of a generation, archeng's default for so many variables."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all seeds share.
+
+    Attributes
+    ----------
+    turbines, calls : int
+    searches : int
+        Searches at the beginning, and the calls of each of them, ``first_calls``.
+    population_size : int
+    sigma_m : float
+        Initial standard deviation.
+    """
+
+    turbines: int
+    calls: int
+    searches: int
+    first_calls: int
+    population_size: int
+    sigma_m: float
+
+
+def setup_for(turbines: int, calls: int = CALLS) -> Setup:
+    """Return the set-up for a size of the farm: 8 searches for 16 turbines, else one."""
+    searches = 8 if turbines == 16 else 1
+    return Setup(
+        turbines=turbines,
+        calls=calls,
+        searches=searches,
+        first_calls=calls // 10 if searches > 1 else calls,
+        population_size=POPULATION_SIZE[turbines],
+        sigma_m=scenario(turbines).radius_m / 13,
+    )
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of one seed.
+
+    Attributes
+    ----------
+    aep_mwh : float
+        Annual energy of the best layout.
+    searches_mwh : list of float
+        Best of each search when the one to go on was chosen.
+    calls, infeasible_calls : int
+        As the simulator counted and judged them.
+    seconds, simulator_seconds : float
+    x_m, y_m : list of float
+        The best layout.
+    curve : list of (calls, MWh)
+        Best annual energy after so many calls, those of all searches counted.
+    """
+
+    seed: int
+    aep_mwh: float
+    searches_mwh: list[float]
+    calls: int
+    infeasible_calls: int
+    seconds: float
+    simulator_seconds: float
+    x_m: list[float]
+    y_m: list[float]
+    curve: list[tuple[int, float]]
+
+    def calls_to(self, aep: float) -> int | None:
+        """Return after how many calls a layout was better than this; None if never."""
+        return next((calls for calls, best in self.curve if best > aep), None)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Record:
+        """Return the record that JSON holds."""
+        return cls(**{**data, "curve": [(int(c), float(e)) for c, e in data["curve"]]})
+
+
+def run_seed(
+    setup: Setup, seed: int, watch: Callable[[int, float], None] = lambda calls, best: None
+) -> Record:
+    """Search with one seed; ``watch`` gets the calls and the best MWh after each generation."""
+    begin = time.perf_counter()
+    model, simulator = build_model(setup.turbines), MinusAnnualEnergy(setup.turbines)
+
+    def watched(run: archeng.Run) -> None:
+        watch(simulator.n_calls, max(simulator.energies_mwh))
+
+    starts = archeng.sample_feasible(model, setup.searches, seed=seed)
+    runs = [
+        archeng.Run(
+            model,
+            simulator,
+            seed=1000 * seed + k,
+            start=start.x,
+            sigma=setup.sigma_m,
+            population_size=setup.population_size,
+            callback=watched,
+            settings=archeng.Settings(surrogate="none"),
+        )
+        for k, start in enumerate(starts)
+    ]
+    for run in runs:
+        advance(run, setup.first_calls, setup)
+    searches = [_best(run) for run in runs]
+    chosen = runs[int(np.argmax(searches))]
+    others = simulator.n_calls - chosen.n_evaluations
+    advance(chosen, setup.calls - others, setup)
+    result = chosen.result()
+    marks = [s.aep_mwh for s in scenario(setup.turbines).submissions]
+    return Record(
+        seed=seed,
+        aep_mwh=_best(chosen),
+        searches_mwh=searches,
+        calls=simulator.n_calls,
+        infeasible_calls=simulator.n_infeasible,
+        seconds=time.perf_counter() - begin,
+        simulator_seconds=sum(e.seconds for run in runs for e in run.evaluations),
+        x_m=result.design["x"].tolist(),
+        y_m=result.design["y"].tolist(),
+        curve=improvements(simulator.energies_mwh, marks),
+    )
+
+
+def advance(run: archeng.Run, calls: int, setup: Setup) -> None:
+    """Run whole generations until the next one could exceed so many calls."""
+    while not run.stopped and run.n_evaluations + setup.population_size <= calls:
+        run.step()
+
+
+def _best(run: archeng.Run) -> float:
+    return -np.inf if run.best is None else -run.best.objective
+
+
+def improvements(energies: Sequence[float], marks: Sequence[float]) -> list[tuple[int, float]]:
+    """Return the steps (calls, best so far) of a run, without those below 1 in 20,000.
+
+    The last step is kept, and those that cross one of the energies ``marks``.
+    """
+    steps: list[tuple[int, float]] = []
+    best = shown = -np.inf
+    last = 0
+    for call, energy in enumerate(energies, start=1):
+        if energy > best:
+            crossed = any(best <= mark < energy for mark in marks)
+            best, last = energy, call
+            if crossed or best > shown + 5e-5 * abs(best):
+                steps.append((call, best))
+                shown = best
+    if best > shown:
+        steps.append((last, best))
+    return steps

@@ -1,0 +1,278 @@
+"""The airfoil: simulator against known sections, formulas against aerosandbox, runs, commands."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import archeng
+from case_studies.airfoil import CASES, SectionDrag, build_model, simulated_limits
+from case_studies.airfoil.__main__ import main
+from case_studies.airfoil.cases import LEAST_CONFIDENCE, LEAST_MOMENT, reference
+from case_studies.airfoil.limits import exceeded, limits, surface
+from case_studies.airfoil.model import WIGGLINESS
+from case_studies.airfoil.reference import gradient_optimum
+from case_studies.airfoil.sections import known_section, trimmed
+from case_studies.airfoil.simulator import aerodynamics, kulfan
+from case_studies.airfoil.study import Setup, improvements, run_seed
+
+POINT, POLAR = CASES["point"], CASES["polar"]
+START = {**reference()["start"], "angle": [6.0]}
+
+
+def optimum(name: str) -> dict:
+    return reference()["optima"][name]["design"]
+
+
+def designs(k: int, seed: int) -> list[dict]:
+    """Designs on both sides of the limits, around the optimum."""
+    rng = np.random.default_rng(seed)
+    centre = optimum("point")
+    spread = rng.choice([1e-3, 1e-2, 0.1], k)
+    return [
+        {
+            name: np.asarray(value) * (0.99 if name == "upper" else 1.0)
+            + s * rng.standard_normal(np.shape(value))
+            for name, value in centre.items()
+        }
+        for s in spread
+    ]
+
+
+def as_aerosandbox(design: dict):
+    import aerosandbox
+
+    return aerosandbox.KulfanAirfoil(name="design", **kulfan(design))
+
+
+# -- the simulator -----------------------------------------
+
+
+def test_coefficients_of_naca_0012_are_the_measured_ones():
+    # Abbott and von Doenhoff, Theory of Wing Sections: at Re = 6e6, smooth, the drag at zero
+    # lift is 0.0058 and the lift at 10 degrees 1.08; the lift slope is that of thin sections.
+    section = known_section("naca0012")
+    found = aerodynamics(section, [0.0, 4.0, 10.0], 6e6)
+    assert found.lift[0] == pytest.approx(0, abs=1e-9)
+    assert found.moment[0] == pytest.approx(0, abs=1e-9)
+    assert found.drag[0] == pytest.approx(0.0058, rel=0.1)
+    assert found.lift[2] == pytest.approx(1.08, rel=0.05)
+    assert found.lift[1] / np.radians(4) == pytest.approx(2 * np.pi, rel=0.1)
+    assert (found.confidence > 0.9).all()
+
+
+def test_it_is_neuralfoil():
+    import neuralfoil
+
+    design = optimum("polar")
+    found = SectionDrag(POLAR)(design)
+    aero = neuralfoil.get_aero_from_kulfan_parameters(
+        kulfan(design), alpha=np.array(design["angle"]), Re=POLAR.reynolds, model_size="large"
+    )
+    weights = np.array(POLAR.weights) / sum(POLAR.weights)
+    assert found.objective == pytest.approx(1e4 * float(weights @ aero["CD"]), rel=1e-12)
+    assert list(found.constraints) == list(simulated_limits(POLAR))
+    assert found.constraints["lift at 1.6"] == aero["CL"][-1]
+    assert found.constraints["moment at 0.8"] == aero["CM"][0]
+    assert found.constraints["confidence at 1.2"] == aero["analysis_confidence"][2]
+    np.testing.assert_array_equal(found.outputs["lift over drag"], aero["CL"] / aero["CD"])
+
+
+def test_simulator_counts_and_can_be_pickled():
+    simulator = SectionDrag()
+    legal = optimum("point")
+    thin = {**legal, "upper": 0.9 * np.array(legal["upper"])}
+    first = simulator(legal)
+    simulator(thin)
+    assert (simulator.n_calls, simulator.n_infeasible) == (2, 1)
+    copy = pickle.loads(pickle.dumps(simulator))
+    assert copy(legal).constraints == first.constraints
+    assert (copy.n_calls, copy.n_infeasible) == (3, 1)
+
+
+def test_known_sections_at_the_lift():
+    drags = {}
+    for name in ("dae11", "naca4412", "naca2412", "naca0012"):
+        found = trimmed(known_section(name), POINT)
+        assert found is not None
+        drags[name] = found.drag
+    assert list(drags) == sorted(drags, key=drags.__getitem__)
+    assert drags["dae11"] == pytest.approx(102.7, abs=0.5)
+    assert trimmed(known_section("rae2822"), POINT) is None  # it stalls before
+
+
+def test_without_neuralfoil_the_message_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == "neuralfoil":
+            raise ImportError("no neuralfoil here")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "neuralfoil", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"archeng\[airfoil\]"):
+        SectionDrag()(optimum("point"))
+
+
+# -- formulas -----------------------------------------
+
+
+def test_surfaces_are_those_of_aerosandbox():
+    x = np.linspace(0, 1, 21)
+    for design in designs(5, seed=1):
+        section = as_aerosandbox(design)
+        for side in ("upper", "lower"):
+            theirs = getattr(section, f"{side}_coordinates")(x)[:, 1]
+            ours = surface(design[side], float(design["leading edge"]), x)
+            np.testing.assert_allclose(ours, theirs, atol=1e-13)
+
+
+def test_rows_of_the_model_are_the_geometry_of_aerosandbox():
+    model = build_model()
+    for design in designs(5, seed=2):
+        table, section = model.violations(design), as_aerosandbox(design)
+        for station in (0.02, 0.33, 0.9, 0.96):
+            thickness = float(section.local_thickness(station))
+            assert table[f"thickness at {station}"].value == pytest.approx(thickness, abs=1e-13)
+        angle = float(section.TE_angle())
+        assert table["trailing edge (deg)"].value == pytest.approx(angle, rel=1e-12)
+        bends = [np.diff(design[side], 2) for side in ("upper", "lower")]
+        wiggles = sum(float(b @ b) for b in bends)
+        assert table["wiggliness"].value == pytest.approx(wiggles, rel=1e-12)
+
+
+def test_the_limit_of_the_wiggles_is_twice_that_of_naca_0012():
+    section = known_section("naca0012")
+    bends = [np.diff(section[f"{side}_weights"], 2) for side in ("upper", "lower")]
+    assert pytest.approx(2 * sum(float(b @ b) for b in bends), rel=1e-6) == WIGGLINESS
+
+
+@pytest.mark.parametrize("case", [POINT, POLAR])
+def test_the_judge_has_the_rows_of_the_model(case):
+    model = build_model(case)
+    table = model.violations(optimum(case.name))
+    judged = limits(optimum(case.name))
+    rows = [e for e in table if e.name.startswith(("thickness", "trailing", "wiggl", "more"))]
+    assert len(rows) == 12 + len(case.lifts) - 1
+    for entry in rows:
+        value, lower, upper = judged[entry.name]
+        assert (lower, upper) == (entry.lower, entry.upper)
+        assert entry.value == pytest.approx(value, rel=1e-6, abs=1e-9)
+
+
+def test_the_judge_agrees_with_the_model():
+    model, legal = build_model(), 0
+    for design in designs(300, seed=3):
+        feasible = model.violations(design).maximum == 0
+        assert (not exceeded(design)) == feasible
+        legal += feasible
+    assert 20 < legal < 280
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"angle": [18.5]}, "angle, most"),
+        ({"leading edge": -1.01}, "leading edge"),
+        ({"upper": [0.04, *reference()["start"]["upper"][1:]]}, "blunt above"),
+        ({"upper": [float("nan")] * 8}, "wiggliness"),
+    ],
+)
+def test_the_judge_sees_bounds(change, name):
+    assert name in exceeded({**optimum("point"), **change})
+
+
+# -- the optimum by gradients -----------------------------------------
+
+
+@pytest.mark.parametrize("case", [POINT, POLAR])
+def test_the_recorded_optimum_is_legal_and_has_its_drag(case):
+    design = optimum(case.name)
+    assert build_model(case).violations(design).maximum == 0
+    found = SectionDrag(case)(design)
+    assert found.objective == pytest.approx(reference()["optima"][case.name]["drag"], rel=1e-9)
+    for name, (low, _) in simulated_limits(case).items():
+        assert found.constraints[name] >= low
+    assert min(v for k, v in found.constraints.items() if "moment" in k) < LEAST_MOMENT + 1e-5
+    assert min(v for k, v in found.constraints.items() if "conf" in k) >= LEAST_CONFIDENCE
+
+
+def test_ipopt_finds_the_recorded_optimum():
+    design = gradient_optimum(POINT, START)
+    assert design is not None
+    drag = reference()["optima"]["point"]["drag"]
+    assert SectionDrag()(design).objective == pytest.approx(drag, rel=1e-5)
+
+
+# -- runs -----------------------------------------
+
+
+def test_a_short_run_improves_without_infeasible_calls():
+    simulator = SectionDrag()
+    result = archeng.solve(
+        build_model(), simulator, simulated=simulated_limits(POINT), max_evaluations=40, seed=1
+    )
+    assert result.nfev == simulator.n_calls == 40
+    assert result.n_infeasible_calls == simulator.n_infeasible == 0
+    assert all(s.holds for s in result.simulated)
+    section = trimmed(kulfan(START), POINT)  # NACA 4412, where the run begins
+    assert section is not None
+    assert result.fun < section.drag - 5
+    drag, lift = result.outputs["drag"][0], result.outputs["lift"][0]
+    assert result.fun == pytest.approx(1e4 * drag, rel=1e-12)
+    assert lift >= 1.25
+
+
+def test_one_seed_of_the_study_with_six_lifts():
+    record = run_seed(Setup("polar", calls=400, plain=True), seed=1)
+    assert (record.calls, record.infeasible_calls) == (400, 0)
+    assert record.violating_calls > 0
+    assert not exceeded(record.design)
+    assert SectionDrag(POLAR)(record.design).objective == pytest.approx(record.drag, rel=1e-12)
+    assert all(record.simulated[k] >= v for k, (v, _) in simulated_limits(POLAR).items())
+    assert record.curve[-1][1] == record.drag < record.curve[0][1]
+    assert record.calls_to(record.drag) == record.curve[-1][0]
+    assert record.calls_to(0.0) is None
+
+
+def test_curves_skip_calls_that_violate_something():
+    calls = [(9.0, False), (12.0, True), (10.0, False), (13.0, True), (11.0, True)]
+    assert improvements(calls) == [(2, 12.0), (5, 11.0)]
+
+
+# -- the command line -----------------------------------------
+
+
+def test_command_line(tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    arguments = ["--plain", "--seeds", "1", "--calls", "120", "--out", str(out)]
+    assert main(arguments) == 0
+    first = capsys.readouterr()
+    assert "- infeasible calls: 0 of 120, judged in NumPy at every call" in first.out
+    assert "| DAE-11 | 102." in first.out
+    assert "optimum by gradients 85.80" in first.out
+    assert "120/120 calls" in first.err
+    assert (out / "point_plain_120.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    data = json.loads((out / "point_plain_120.json").read_text())
+    assert data["provenance"]["neuralfoil"]
+    assert [r["seed"] for r in data["seeds"]] == [1]
+    assert main(arguments) == 0  # nothing left to run
+    second = capsys.readouterr()
+    assert (second.out, second.err) == (first.out, "")
+
+
+def test_command_line_mistakes(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--case", "supersonic"])
+    assert stop.value.code == 2
+    (tmp_path / "point_60.json").write_text('{"seeds": [{}]}')
+    with pytest.raises(SystemExit) as stop:
+        main(["--quick", "--out", str(tmp_path)])
+    assert stop.value.code == 2
+    assert "choose another --out" in capsys.readouterr().err

@@ -1,0 +1,329 @@
+"""The trusses: explicit rules, known designs, failures, runs, command line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import archeng
+from case_studies.engineering import problem
+from case_studies.truss import CASES, broken_rules, build_model, build_simulator, reference
+from case_studies.truss.__main__ import main
+from case_studies.truss.cases import DENSITY, EULER, YOUNG
+from case_studies.truss.optimum import ends
+from case_studies.truss.rules import crossing, least_panel
+from case_studies.truss.study import Record, improvements, run_seed
+
+
+def by_stiffness(case, x) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, displacements, stresses and buckling by numpy, with strains as a matrix."""
+    nodes, areas = case.geometry(x)
+    span = nodes[case.bars[:, 1]] - nodes[case.bars[:, 0]]
+    lengths = np.linalg.norm(span, axis=1)
+    strain = np.zeros((len(areas), *nodes.shape))
+    for b, (i, j) in enumerate(case.bars):
+        strain[b, j], strain[b, i] = span[b] / lengths[b] ** 2, -span[b] / lengths[b] ** 2
+    free = [i for i in range(len(nodes)) if i not in case.supports]
+    b = strain[:, free].reshape(len(areas), -1)
+    u = np.zeros(nodes.shape)
+    loads = case.loads[free].ravel()
+    u[free] = np.linalg.solve((b.T * (YOUNG * areas * lengths)) @ b, loads).reshape(-1, 2)
+    stresses = YOUNG * b @ u[free].ravel()
+    mass = DENSITY * areas @ lengths
+    return mass, u, stresses, -stresses * lengths**2 / (EULER * YOUNG * areas)
+
+
+def designs(name: str, k: int, seed: int) -> np.ndarray:
+    """Designs around the one before, on both sides of the rules."""
+    case = CASES[name]
+    rng = np.random.default_rng(seed)
+    n = len(case.areas)
+    x = np.tile(case.start, (k, 1))
+    x[:, :n] *= rng.uniform(0.05, 1.3, (k, n))
+    x[:, n:] += rng.choice([10.0, 150.0], (k, 1)) * rng.standard_normal((k, x.shape[1] - n))
+    return x
+
+
+def simulate(name: str, x) -> archeng.Evaluation:
+    return build_simulator(name)(archeng.Design(build_model(name).variables, np.array(x)))
+
+
+# -- the program behind its templates -----------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_program_and_templates_agree_with_numpy(name):
+    case = CASES[name]
+    for x in [reference(name).x, *designs(name, 8, seed=1)]:
+        mass, u, stresses, buckling = by_stiffness(case, x)
+        answer = simulate(name, x)
+        assert answer.objective == pytest.approx(mass, rel=1e-12)
+        assert list(answer.constraints) == list(case.limits)
+        values = [answer.constraints[f"stress in bar {b + 1} (ksi)"] for b in range(len(stresses))]
+        np.testing.assert_allclose(values, stresses, rtol=1e-9, atol=1e-9)
+        if name == "sizing":
+            values = [answer.constraints[f"displacement of node {n} (in)"] for n in (1, 2)]
+            np.testing.assert_allclose(values, u[:2, 1], rtol=1e-10)
+        elif name == "stiffness":
+            values = [answer.constraints[f"stiffness at node {n} (kip/in)"] for n in (1, 2)]
+            np.testing.assert_allclose(values, -100 / u[:2, 1], rtol=1e-10)
+        else:
+            values = [answer.constraints[f"buckling of bar {b + 1}"] for b in range(18)]
+            np.testing.assert_allclose(values, buckling, rtol=1e-9, atol=1e-10)
+        outputs = answer.outputs
+        assert outputs["largest stress (ksi)"] == pytest.approx(np.abs(stresses).max())
+        assert outputs["largest displacement (in)"] == pytest.approx(np.abs(u).max())
+        assert outputs["compliance (kip in)"] == pytest.approx((case.loads * u).sum())
+
+
+# -- the explicit rules -----------------------------------------
+
+
+@pytest.mark.parametrize(("name", "rows"), [("sizing", 7), ("stiffness", 7), ("layout", 40)])
+def test_the_referee_agrees_with_the_model(name, rows):
+    model = build_model(name)
+    assert len(model.violations(CASES[name].start)) == model.n_variables + rows
+    legal = 0
+    for x in designs(name, 300, seed=2):
+        feasible = model.violations(x).maximum == 0
+        assert (not broken_rules(name, x)) == feasible, x
+        legal += feasible
+    assert 30 < legal < 270
+    assert broken_rules(name, np.full(model.n_variables, np.nan)) == ["a value is not finite"]
+
+
+def test_values_of_the_rows():
+    table = build_model("sizing").violations(np.arange(1.0, 11))
+    root = 0.5**0.5
+    expected = {
+        "mass budget (lb)": 36 * 21 + 36 * 2**0.5 * 34,
+        "shear, inner bay (kip)": 25 * root * 15,
+        "shear, outer bay (kip)": 25 * root * 19,
+        "moment, inner bay, upper chord (kip in)": 25 * 360 * (1 + 7 * root),
+        "moment, inner bay, lower chord (kip in)": 25 * 360 * (3 + 8 * root),
+        "moment, outer bay, upper chord (kip in)": 25 * 360 * (2 + 9 * root),
+        "moment, outer bay, lower chord (kip in)": 25 * 360 * (4 + 10 * root),
+    }
+    for row, value in expected.items():
+        assert table[row].value == pytest.approx(value, rel=1e-12)
+    table = build_model("layout").violations(CASES["layout"].start)
+    assert table["length of bar 2 squared (in2)"].value == 2 * 250**2
+    assert table["panel 4-5-3 (in2)"].value == 250**2 / 2
+    assert table["node 7 right of node 9 (in)"].value == 250
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_statics_rules_out_only_what_the_stresses_rule_out(seed):
+    """Forces within the limits carry the loads across every cut, so the rows take nothing away."""
+    model, case = build_model("sizing"), CASES["sizing"]
+    rng = np.random.default_rng(seed)
+    for x in rng.uniform(0.1, 14, (200, 10)):
+        _, _, stresses, _ = by_stiffness(case, x)
+        x = x * np.abs(stresses).max() / 25  # all forces stay, the largest stress becomes 25
+        rows = [e for e in model.violations(x) if e.name.startswith(("shear", "moment"))]
+        assert len(rows) == 6
+        assert all(e.value >= e.lower * (1 - 1e-12) for e in rows)
+
+
+def test_no_bars_cross_in_legal_layouts():
+    case = CASES["layout"]
+    legal, crossed = 0, 0
+    for x in designs("layout", 600, seed=3):
+        nodes, _ = case.geometry(x)
+        crosses = bool(crossing(case, nodes))
+        crossed += crosses
+        if least_panel(nodes) >= 1000 and (-np.diff(nodes[[2, 4, 6, 8], 0]) >= 50).all():
+            legal += 1
+            assert not crosses
+    assert legal > 100
+    assert crossed > 50
+
+
+# -- known designs -----------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reference_and_start(name):
+    known, case = reference(name), CASES[name]
+    answer = simulate(name, known.x)
+    assert answer.objective == pytest.approx(known.mass, rel=1e-12)
+    assert broken_rules(name, known.x) == []
+    used = []
+    for key, (lower, upper) in case.limits.items():
+        sides = [(key, upper - answer.constraints[key], upper)] if upper is not None else []
+        sides += [(key, answer.constraints[key] - lower, lower)] if lower is not None else []
+        assert all(room >= -1e-9 * abs(limit) for _, room, limit in sides)
+        used += [key.split()[0] for key, room, limit in sides if room <= 1e-6 * abs(limit)]
+    expected = {
+        "sizing": ["displacement", "stress"],
+        "stiffness": ["stiffness", "stress"],
+        "layout": ["buckling"] * 8 + ["stress"] * 2,
+    }
+    assert sorted(used) == expected[name]
+    before = simulate(name, case.start)
+    assert broken_rules(name, case.start) == []
+    assert before.objective > 1.4 * known.mass
+    for key, (lower, upper) in case.limits.items():
+        assert lower is None or before.constraints[key] >= lower
+        assert upper is None or before.constraints[key] <= upper
+
+
+def test_the_reference_of_the_sizing_is_the_one_of_the_engineering_problems():
+    known = reference("sizing")
+    assert known.mass == problem("ten_bar_truss").f_opt == pytest.approx(5060.85, abs=0.005)
+    # Limits that are not simulated here hold at the optimum: the other displacements.
+    _, u, _, _ = by_stiffness(CASES["sizing"], known.x)
+    assert np.abs(u).max() <= 2 * (1 + 1e-12)
+
+
+def test_published_layout():
+    known = reference("layout")
+    (published,) = known.published
+    answer = simulate("layout", published.x)
+    assert answer.objective == pytest.approx(published.mass, abs=0.005)
+    assert known.mass < published.mass
+    assert broken_rules("layout", published.x) == []
+    buckling = max(v for k, v in answer.constraints.items() if k.startswith("buckling"))
+    assert 1 < buckling < 1 + 1e-6  # rounding of the printed coordinates
+    steps = np.array(published.x[:4]) / 0.25
+    np.testing.assert_array_equal(steps, steps.round())
+
+
+def test_the_reference_of_the_layout_is_found_again():
+    found = ends(starts=4, seed=5)
+    assert len(found) == 4
+    known = reference("layout")
+    for mass, x in found:
+        assert mass == pytest.approx(known.mass, rel=1e-8)
+        np.testing.assert_allclose(x, known.x, rtol=1e-4)
+
+
+# -- failures and runs -----------------------------------------
+
+
+def no_rules() -> archeng.Model:
+    """Node 9 may move up to node 8, and the repair puts many samples just there."""
+    model, case = archeng.Model("no rules"), CASES["layout"]
+    for label, area in case.areas.items():
+        model.variable(label, lower=area, upper=21.75, start=area)
+    for i in case.moved:
+        for axis, value in zip("xy", case.nodes[i], strict=True):
+            label = f"{axis}{i + 1}"
+            upper, start = (250.0, 249.0) if label == "y9" else (value, value)
+            model.variable(label, lower=value, upper=upper, start=start)
+    return model
+
+
+def test_words_of_the_program_reach_the_result():
+    simulator = build_simulator("layout", keep="none")
+    options = {"simulated": CASES["layout"].limits, "max_evaluations": 9, "seed": 1}
+    result = archeng.solve(no_rules(), simulator, **options)
+    failed = [e for e in result.evaluations if not e.good]
+    assert 0 < len(failed) < 9
+    for e in failed:
+        assert e.status == "failed"
+        assert "ended with exit code 2" in e.message
+        assert "bar 15 has no length: nodes 8 and 9 are at the same place" in e.message
+    with pytest.raises(archeng.errors.SimulatorError, match="bar 15 has no length"):
+        archeng.solve(no_rules(), simulator, on_failure="raise", **options)
+
+
+def test_the_program_gets_only_legal_designs(tmp_path):
+    """Judged from the input files themselves, whatever the records say."""
+    case = CASES["layout"]
+    result = archeng.solve(
+        build_model("layout"),
+        build_simulator("layout", keep="all", directory=tmp_path),
+        simulated=case.limits,
+        max_evaluations=40,
+        seed=1,
+    )
+    inputs = sorted(tmp_path.glob("call-*/truss.inp"))
+    assert len(inputs) == result.nfev == 40
+    seen = set()
+    for path in inputs:
+        text = path.read_text()
+        nodes = {int(n): xy for n, *xy in re.findall(r"(?m)^node +(\d+) +(\S+) (\S+)", text)}
+        areas = {int(b): a for b, a in re.findall(r"(?m)^bar +(\d+) +\d+ \d+ +(\S+)", text)}
+        x = [areas[1], areas[2], areas[3], areas[5], *nodes[3], *nodes[5], *nodes[7], *nodes[9]]
+        assert broken_rules("layout", [float(v) for v in x]) == []
+        seen.add(tuple(float(v) for v in x))
+    assert seen == {tuple(e.x.tolist()) for e in result.evaluations}
+    assert result.fun < 0.95 * 6463
+    assert all(s.holds for s in result.simulated)
+    assert set(result.outputs) >= {"largest stress (ksi)", "compliance (kip in)"}
+
+
+def test_one_seed_does_not_depend_on_the_workers():
+    records = [run_seed("sizing", 2, 18, workers=w) for w in (1, 2)]
+    first, second = records
+    assert first.x == second.x
+    assert first.curve == second.curve
+    assert (first.calls, first.illegal, first.failed, first.holds) == (18, 0, 0, True)
+    assert first.curve[-1][1] == first.mass < 8392.9
+    assert first.calls_to(first.mass) == first.curve[-1][0]
+    assert first.calls_to(first.mass - 1) is None
+    _, _, stresses, _ = by_stiffness(CASES["sizing"], first.x)
+    np.testing.assert_allclose(first.stresses, stresses, rtol=1e-9)
+    assert Record.from_data(json.loads(json.dumps(first.__dict__))) == first
+
+
+def test_curves_count_only_designs_within_all_limits():
+    class Call:
+        def __init__(self, objective, acceptable):
+            self.objective, self.acceptable = objective, acceptable
+
+    calls = [Call(1.0, False), Call(5.0, True), Call(6.0, True), Call(4.0, True)]
+    assert improvements(calls) == [(2, 5.0), (4, 4.0)]
+
+
+# -- the command line -----------------------------------------
+
+
+def test_command_line(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "new" / "truss"
+    arguments = ["--case", "sizing", "--seeds", "1", "--calls", "16", "--out", str(out)]
+    assert main(arguments) == 0
+    first = capsys.readouterr()
+    assert "- illegal calls: 0 of 16, judged in numpy; failed calls: 0" in first.out
+    assert "| before | 8392.94 | +65.840 % | yes | yes |" in first.out
+    assert (
+        "| reference, with formulas and gradients | 5060.85 | +0.000 % | yes | yes |" in first.out
+    )
+    assert "16/16 calls" in first.err
+    for name in ("sizing_truss.png", "sizing_convergence.png"):
+        assert (out / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    data = json.loads((out / "sizing.json").read_text())
+    assert [r["seed"] for r in data["seeds"]] == [1]
+    assert main(arguments) == 0  # nothing left to run
+    second = capsys.readouterr()
+    assert (second.out, second.err) == (first.out, "")
+    arguments[5] = "17"
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "choose another --out" in capsys.readouterr().err
+
+
+def test_an_interrupted_seed_is_not_recorded(tmp_path, capsys, monkeypatch):
+    def interrupt(run):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_seed("sizing", 1, 30, callback=interrupt)
+    monkeypatch.setattr(archeng, "ProgressLine", lambda: interrupt)
+    assert main(["--case", "sizing", "--out", str(tmp_path)]) == 130
+    assert "the same command goes on from here" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_command_line_mistakes(capsys):
+    for arguments in (["--case", "roof"], ["--seeds", "0"], ["--workers", "none"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+    assert "--workers" in capsys.readouterr().err

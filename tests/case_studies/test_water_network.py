@@ -1,0 +1,320 @@
+"""The water network: EPANET against published pressures, formulas against NumPy, runs, commands."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import archeng
+from case_studies.water_network import PipeNetwork, build_model, network, simulated_limits
+from case_studies.water_network.__main__ import main
+from case_studies.water_network.limits import cost, exceeded
+from case_studies.water_network.networks import NAMES
+from case_studies.water_network.reference import gradient_optimum
+from case_studies.water_network.simulator import Epanet, _close, resilience, water_network
+from case_studies.water_network.study import Setup, improvements, optima, run_seed
+
+TWO_LOOP, HANOI = network("two_loop"), network("hanoi")
+BEST_KNOWN = {net.name: next(p for p in net.published if p.design) for net in (TWO_LOOP, HANOI)}
+
+
+@pytest.fixture(params=NAMES)
+def net(request):
+    return network(request.param)
+
+
+def designs(net, k: int, seed: int) -> np.ndarray:
+    """Diameters on both sides of the limits: the optimum a little narrower, one pipe changed."""
+    rng = np.random.default_rng(seed)
+    n = len(net.pipes)
+    found = np.tile(optima()[net.name]["resilience"]["design"], (k, 1)) * 0.985
+    found[np.arange(k), rng.integers(n, size=k)] *= rng.uniform(0.8, 1.25, k)
+    found = np.clip(found, *net.diameter)
+    found[:: k // 10 + 1] = rng.uniform(*net.diameter, found[:: k // 10 + 1].shape)
+    return found
+
+
+def with_diameters(net, diameters):
+    model = water_network(net)
+    for pipe, d in zip(net.pipes, diameters, strict=True):
+        model.get_link(pipe.name).diameter = d * 0.0254
+    return model
+
+
+# -- EPANET -----------------------------------------
+
+
+def test_pressures_and_cost_of_the_best_known_two_loop_network():
+    # Savic and Walters (1997): 53.25, 30.46, 43.45, 33.81, 30.44, 30.55 m.
+    design = BEST_KNOWN["two_loop"].design
+    found = Epanet(TWO_LOOP)(design)
+    published = [53.25, 30.46, 43.45, 33.81, 30.44, 30.55]
+    np.testing.assert_allclose(found.pressures, published, atol=0.011)
+    assert cost(TWO_LOOP, design) == pytest.approx(419_000, abs=1e-6)
+    assert exceeded(TWO_LOOP, {"diameter": design}, budget=True) == []
+
+
+def test_pressures_and_cost_of_the_best_known_hanoi_network():
+    design = BEST_KNOWN["hanoi"].design
+    found = Epanet(HANOI)(design)
+    assert found.pressures.min() == pytest.approx(30.01, abs=0.005)  # at node 13
+    assert list(HANOI.demands)[int(found.pressures.argmin())] == "13"
+    assert found.pressures[0] == pytest.approx(97.14, abs=0.005)
+    assert cost(HANOI, design) == pytest.approx(6.081e6, rel=1e-4)
+    assert exceeded(HANOI, {"diameter": design}, budget=True) == []
+
+
+def test_the_library_agrees_with_both_simulators_of_wntr(net, tmp_path):
+    import wntr
+
+    design = BEST_KNOWN[net.name].design
+    found = Epanet(net)(design)
+    model = with_diameters(net, design)
+    names = list(net.demands)
+    epanet = wntr.sim.EpanetSimulator(model).run_sim(file_prefix=str(tmp_path / "net"))
+    own = wntr.sim.WNTRSimulator(model).run_sim()
+    for other in (epanet, own):
+        pressures = other.node["pressure"][names].iloc[0].to_numpy()
+        np.testing.assert_allclose(found.pressures, pressures, atol=5e-3)
+    index = wntr.metrics.todini_index(
+        *(own.node[k] for k in ("head", "pressure", "demand")), own.link["flowrate"], model, 30.0
+    )
+    assert resilience(net, found.pressures) == pytest.approx(float(index.iloc[0]), abs=1e-4)
+
+
+def test_known_flows_are_those_of_epanet(net):
+    flows = Epanet(net)(BEST_KNOWN[net.name].design).flows
+    for pipe in net.branches:
+        assert flows[net.position(pipe)] / 3600 == pytest.approx(net.flow(pipe), rel=1e-5)
+
+
+def test_calls_do_not_depend_on_earlier_ones(net):
+    first, second = designs(net, 2, seed=1)
+    epanet = Epanet(net)
+    before = epanet(first).pressures
+    epanet(second)
+    other = Epanet(net)  # two at the same time
+    np.testing.assert_array_equal(epanet(first).pressures, before)
+    np.testing.assert_array_equal(other(first).pressures, before)
+
+
+def test_files_are_private_and_removed(monkeypatch, tmp_path):
+    work, place = tmp_path / "work", tmp_path / "temporary"
+    work.mkdir()
+    place.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    simulator = PipeNetwork()
+    value = simulator({"diameter": BEST_KNOWN["two_loop"].design}).objective
+    assert len(list(place.iterdir())) == 1
+    simulator.close()
+    assert list(place.iterdir()) == list(work.iterdir()) == []
+    assert simulator({"diameter": BEST_KNOWN["two_loop"].design}).objective == value
+    del simulator
+    assert list(place.iterdir()) == []
+
+
+def test_a_forked_process_leaves_the_files_of_its_parent_alone(tmp_path):
+    _close(None, tmp_path, process=os.getpid() + 1)
+    assert tmp_path.exists()
+
+
+def test_worker_processes_give_the_same_run():
+    runs = [
+        archeng.solve(
+            build_model(),
+            PipeNetwork(),
+            simulated=simulated_limits(TWO_LOOP),
+            sense="maximize",
+            max_evaluations=20,
+            seed=1,
+            workers=workers,
+            settings=archeng.Settings(surrogate="none"),
+        )
+        for workers in (None, 2)
+    ]
+    points = [np.array([e.x for e in run.evaluations]) for run in runs]
+    np.testing.assert_array_equal(points[0], points[1])
+    pressures = [[e.constraints for e in run.evaluations] for run in runs]
+    assert pressures[0] == pressures[1]
+    assert all(e.status == "ok" for e in runs[1].evaluations)
+
+
+def test_simulator_counts_and_can_be_pickled():
+    simulator = PipeNetwork("two_loop", "cost")
+    design = np.array(BEST_KNOWN["two_loop"].design)
+    found = simulator({"diameter": design})
+    assert found.objective == pytest.approx(419_000)
+    assert list(found.constraints) == list(simulated_limits(TWO_LOOP))
+    simulator({"diameter": design[::-1]})
+    assert (simulator.n_calls, simulator.n_infeasible) == (2, 1)
+    copy = pickle.loads(pickle.dumps(simulator))
+    assert copy({"diameter": design}).objective == found.objective
+    assert (copy.aim, copy.n_calls, copy.n_infeasible) == ("cost", 3, 1)
+
+
+def test_a_network_that_is_not_balanced_is_a_failure(monkeypatch):
+    epanet = Epanet(TWO_LOOP)
+
+    def unbalanced() -> None:
+        epanet._engine.errcode = 1
+
+    monkeypatch.setattr(epanet._engine, "ENrunH", unbalanced)
+    with pytest.raises(RuntimeError, match="not balanced"):
+        epanet(BEST_KNOWN["two_loop"].design)
+
+
+def test_without_wntr_the_message_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == "wntr":
+            raise ImportError("no wntr here")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"archeng\[water\]"):
+        PipeNetwork()({"diameter": BEST_KNOWN["two_loop"].design})
+
+
+# -- formulas -----------------------------------------
+
+
+def test_prices_meet_the_catalogue_and_rise():
+    sizes, prices = TWO_LOOP.catalogue
+    for size, price in zip(sizes, prices, strict=True):
+        assert cost(TWO_LOOP, np.full(8, size)) == pytest.approx(8000 * price, rel=1e-12)
+    fine = np.array([cost(TWO_LOOP, np.full(8, d)) for d in np.linspace(1, 24, 500)])
+    assert (np.diff(fine) > 0).all()
+
+
+def test_the_judge_agrees_with_the_model(net):
+    model, legal = build_model(net.name), 0
+    for d in designs(net, 300, seed=2):
+        table = model.violations({"diameter": d})
+        feasible = table.maximum == 0
+        assert (exceeded(net, {"diameter": d}, budget=True) == []) == feasible
+        assert table["budget (1000 $)"].value == pytest.approx(cost(net, d) / 1000, rel=1e-12)
+        legal += feasible
+    assert 30 < legal < 270
+
+
+def test_rows_of_the_model():
+    d = np.array(BEST_KNOWN["two_loop"].design)
+    table = build_model("two_loop").violations({"diameter": d})
+    assert table["pipe 8 no wider than 7 (in)"].value == 9
+    speed = (1120 / 3600) / (np.pi / 4 * 0.4572**2)
+    assert table["velocity in 1 (m/s)"].value == pytest.approx(speed, rel=1e-12)
+    assert table["velocity in 1 (m/s)"].upper == 2
+    assert len(table) == 8 + 1 + 7 + 1
+    assert len(build_model("two_loop", budget=False).violations({"diameter": d})) == 16
+
+
+def test_data_of_the_networks(net):
+    assert sum(net.demands.values()) == {"two_loop": 1120, "hanoi": 19940}[net.name]
+    assert (len(net.pipes), len(net.demands)) == {"two_loop": (8, 6), "hanoi": (34, 31)}[net.name]
+    with pytest.raises(ValueError, match="three_loop"):
+        network("three_loop")
+
+
+# -- the optima by gradients -----------------------------------------
+
+
+@pytest.mark.parametrize("aim", ["resilience", "cost"])
+def test_epanet_confirms_the_recorded_optima(net, aim):
+    known = optima()[net.name][aim]
+    simulator = PipeNetwork(net.name, aim)
+    found = simulator({"diameter": known["design"]})
+    assert simulator.n_infeasible == 0
+    assert found.objective == pytest.approx(known["objective"], rel=1e-7)
+    assert min(found.constraints.values()) >= 30
+    published = simulator({"diameter": BEST_KNOWN[net.name].design}).objective
+    sign = -1 if aim == "resilience" else 1
+    assert sign * found.objective < sign * published
+
+
+def test_ipopt_finds_a_recorded_optimum():
+    start = np.array(optima()["two_loop"]["cost"]["design"]) * 1.1
+    design = gradient_optimum(TWO_LOOP, "cost", np.clip(start, 1, 24), Epanet(TWO_LOOP))
+    assert design is not None
+    best = optima()["two_loop"]["cost"]["objective"]
+    assert cost(TWO_LOOP, design) == pytest.approx(best, rel=1e-5)
+
+
+# -- runs -----------------------------------------
+
+
+def test_a_short_run_finds_a_network_without_infeasible_calls():
+    simulator = PipeNetwork("two_loop", "cost")
+    result = archeng.solve(
+        build_model("two_loop", budget=False),
+        simulator,
+        simulated=simulated_limits(TWO_LOOP),
+        max_evaluations=30,
+        seed=2,
+    )
+    assert 20 < result.nfev == simulator.n_calls <= 30
+    assert result.n_infeasible_calls == simulator.n_infeasible == 0
+    assert all(s.holds for s in result.simulated)
+    costs = [e.objective for e in result.evaluations[:10]]
+    assert result.fun < min(np.median(costs), 600_000)
+
+
+def test_more_resilience_than_the_published_design_for_the_same_money():
+    record = run_seed(Setup("two_loop", "resilience", calls=500, plain=True), seed=2)
+    assert (record.calls, record.infeasible_calls) == (500, 0)
+    assert record.violating_calls > 0
+    assert record.lowest_pressure >= 30
+    assert record.cost <= 419_000
+    assert record.objective == record.resilience > 0.30 > 0.2104
+    assert exceeded(TWO_LOOP, {"diameter": record.design}, budget=True) == []
+    again = PipeNetwork()({"diameter": record.design})
+    assert again.objective == pytest.approx(record.objective, rel=1e-12)
+    assert record.calls_to(0.2104, -1.0) == record.curve[0][0]
+    assert record.calls_to(0.99, -1.0) is None
+
+
+def test_curves_follow_the_sense():
+    calls = [(0.1, False), (0.2, True), (0.4, False), (0.3, True), (0.25, True)]
+    assert improvements(calls, -1.0) == [(2, 0.2), (4, 0.3)]
+    assert improvements(calls, 1.0) == [(2, 0.2)]
+
+
+# -- the command line -----------------------------------------
+
+
+def test_command_line(tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    arguments = ["--plain", "--seeds", "1", "--calls", "250", "--out", str(out)]
+    assert main(arguments) == 0
+    first = capsys.readouterr()
+    assert "- infeasible calls: 0 of 250, judged in NumPy at every call" in first.out
+    assert "| best known with catalogue sizes | 419,000 | 0.2103 | 30.445 | none |" in first.out
+    assert "optimum by gradients 0.3778803" in first.out
+    assert "250/250 calls" in first.err
+    name = "two_loop_resilience_plain_250"
+    assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    data = json.loads(Path(out / f"{name}.json").read_text())
+    assert data["provenance"]["wntr"]
+    assert [r["seed"] for r in data["seeds"]] == [1]
+    assert main(arguments) == 0  # nothing left to run
+    second = capsys.readouterr()
+    assert (second.out, second.err) == (first.out, "")
+
+
+def test_command_line_mistakes(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--network", "three_loop"])
+    assert stop.value.code == 2
+    (tmp_path / "two_loop_resilience_60.json").write_text('{"seeds": [{}]}')
+    with pytest.raises(SystemExit) as stop:
+        main(["--quick", "--out", str(tmp_path)])
+    assert stop.value.code == 2
+    assert "choose another --out" in capsys.readouterr().err
