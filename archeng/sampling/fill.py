@@ -131,7 +131,7 @@ def _walked(
     middle = sheet.nearby(starts)
     starts = np.where(sheet.rows.hold(middle)[:, None], middle, starts)
     work = max(sheet.scale.size * sheet.indices.size, sheet.rows.terms // 10, 1)
-    count = min(size, _WALKERS, max(_MOST_WORK // work, _ENOUGH))
+    count = min(-(-size // 2), _WALKERS, max(_MOST_WORK // work, _ENOUGH))
     begin = starts[rng.permutation(len(starts))[np.arange(count) % len(starts)]]
     walk = Walk(sheet, begin, _unlimited(sheet, starts), rng)
     first, between = _lengths(sheet)

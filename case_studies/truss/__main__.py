@@ -18,8 +18,7 @@ from case_studies.truss.figures import convergence_figure, truss_figure
 from case_studies.truss.model import build_model
 from case_studies.truss.study import Record, run_seed
 
-SEEDS = 5
-CALLS = {"sizing": 300, "stiffness": 300, "layout": 150}
+SEEDS, CALLS = 5, 300
 QUICK = 1, 60
 """Seeds and calls with --quick."""
 
@@ -29,13 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
     options = parser.parse_args(arguments)
-    seeds = options.seeds or (QUICK[0] if options.quick else SEEDS)
+    seeds, calls = QUICK if options.quick else (SEEDS, CALLS)
+    seeds, calls = options.seeds or seeds, options.calls or calls
     out = options.out or Path("out/truss-quick" if options.quick else "out/truss")
     command = " ".join(["python -m case_studies.truss", *arguments])
     try:
         for name in [options.case] if options.case else CASES:
             path = out / f"{name}.json"
-            calls = options.calls or (QUICK[1] if options.quick else CALLS[name])
             try:
                 records = _records_of(path, calls)
             except ValueError as error:
@@ -115,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--case", choices=list(CASES), help="only this one (all)")
     parser.add_argument("--seeds", type=positive, metavar="N", help=f"seeds 1 to N ({SEEDS})")
     parser.add_argument(
-        "--calls", type=positive, metavar="N", help="calls of the program a seed (300, layout 150)"
+        "--calls", type=positive, metavar="N", help=f"calls of the program a seed ({CALLS})"
     )
     parser.add_argument(
         "--workers", type=positive, default=1, metavar="W", help="calls at the same time (1)"

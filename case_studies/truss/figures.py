@@ -29,12 +29,13 @@ def truss_figure(name: str, records: Sequence[Record], path: Path) -> None:
         (f"before: {before.objective:.0f} lb", case.start, stresses),
         (f"after {best.calls} calls, seed {best.seed}: {best.mass:.1f} lb", best.x, best.stresses),
     ]
-    figure = Figure(figsize=(9, 8), layout="constrained")
-    panels = figure.subplots(2, 1)
+    wide = bool(case.moved)  # the cantilever of 18 bars
+    figure = Figure(figsize=(9, 6.5) if wide else (12, 4.5), layout="constrained")
+    panels = figure.subplots(2, 1) if wide else figure.subplots(1, 2)
     lines = [_draw(axes, case, x, s) for axes, (_, x, s) in zip(panels, drawn, strict=True)]
     for axes, (title, _, _) in zip(panels, drawn, strict=True):
         axes.set_title(title)
-    figure.colorbar(lines[-1], ax=panels, label="stress (ksi), tension positive", shrink=0.6)
+    figure.colorbar(lines[-1], ax=panels, label="stress (ksi), tension positive")
     figure.savefig(path, dpi=150)
 
 

@@ -33,9 +33,8 @@ def value_and_size(model: Model, member: Member, x: np.ndarray) -> tuple[float, 
     expression = rows[member.name]
     both = ca.Function("f", [model.symbols], [expression, ca.jacobian(expression, model.symbols)])
     value, gradient = (np.asarray(v, dtype=float).ravel() for v in both(x))
-    with np.errstate(invalid="ignore"):
-        size = float(np.abs(gradient) @ np.abs(x) + np.abs(value[0]))
-    return float(value[0]), size
+    steep = np.where(np.isfinite(gradient), np.abs(gradient), 0.0)
+    return float(value[0]), float(steep @ np.abs(x) + np.abs(value[0]))
 
 
 def holds(model: Model, member: Member, x: np.ndarray) -> bool:
