@@ -214,13 +214,21 @@ FORWARD_BINARY: dict[int, Callable[[Interval, Interval], Interval]] = {
 }
 
 
+def _power_of(base: Interval, exponent: Interval) -> Interval:
+    """Range of base ** exponent with an exponent that varies."""
+    if base[0] < 0.0:  # defined where the exponent is a whole number
+        return ALL
+    logarithm = (-INF, -INF) if base[1] == 0.0 else log(base)
+    return exp(mul(exponent, logarithm))
+
+
 def forward(op: int, inputs: Sequence[Interval]) -> Interval:
     """Range of an operation; all numbers if there is no rule for it."""
     if op in (ca.OP_CONSTPOW, ca.OP_POW):
         base, exponent = inputs
         if exponent[0] == exponent[1]:
             return power(base, exponent[0])
-        return exp(mul(exponent, log(base)))
+        return _power_of(base, exponent)
     if len(inputs) == 1 and op in FORWARD_UNARY:
         return FORWARD_UNARY[op](inputs[0])
     if len(inputs) == 2 and op in FORWARD_BINARY:

@@ -131,7 +131,8 @@ def _gains(
     values, jacobian = fs.values_and_jacobian(x)
     upper = np.abs(fs.upper - values) <= np.abs(values - fs.lower)
     signs = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
-    slopes = np.concatenate((jacobian @ wide.scaled_factor, found.simulated))
+    with np.errstate(invalid="ignore", over="ignore"):  # a slope may be infinite: sqrt at 0
+        slopes = np.concatenate((jacobian @ wide.scaled_factor, found.simulated))
     outward = (signs[:, None] * slopes)[active]
     equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
     if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(found.objective))):

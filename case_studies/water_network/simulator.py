@@ -57,8 +57,8 @@ class Epanet:
             from wntr.network import write_inpfile
         except ImportError as error:
             raise ImportError(
-                "This case study needs wntr: pip install 'archeng[water]' (and six, if that is "
-                f"missing). The import failed with: {error}"
+                "This case study needs wntr: pip install 'archeng[water]'. "
+                f"The import failed with: {error}"
             ) from error
         logging.getLogger("wntr.epanet.toolkit").setLevel(logging.ERROR)  # negative pressures
         folder = Path(tempfile.mkdtemp(prefix="archeng-epanet-"))
