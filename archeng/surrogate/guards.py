@@ -117,6 +117,7 @@ class Lagrangian:
     limits: Sides
     multipliers: Floats
     penalty: float = _FIRST_PENALTY
+    is_quadratic: bool = False
 
     def constraints(self, v: Floats) -> Floats:
         """Values (m,) of the models of the constraints."""

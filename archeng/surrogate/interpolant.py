@@ -41,6 +41,11 @@ class Interpolant:
     spline: float
     radial: float
 
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether there is nothing but the quadratic part."""
+        return not (self.spline or self.radial)
+
     def value(self, v: Floats) -> float:
         """s(v)."""
         total = self.constant + self.gradient @ v + 0.5 * v @ self.hessian @ v

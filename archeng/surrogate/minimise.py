@@ -2,44 +2,46 @@ r"""Minimising a model over the feasible set, within a distance of the centre.
 
 One step minimises the model's quadratic approximation over the *exact* feasible set,
 
-.. math:: \min_y \; g^T (y - v) + \tfrac12 (y - v)^T B (y - v)
-          \quad\text{s.t. all rows hold at } y ,
+.. math:: \min_y \; g^T (y - v) + \tfrac12 (y - v)^T B (y - v) + \tfrac\lambda2 |y|^2
+          + \tfrac\mu2 |y - v|^2 \quad\text{s.t. all rows hold at } y ,
 
-which is the projection of the Newton point :math:`v - B^{-1} g` in the metric B, so the repair
-does it, with its certificates. B has the eigenvectors of the model's Hessian and the absolute
-eigenvalues, raised by :math:`\lambda` until the step stays within the trust region and lowers
-the model.
+which is the projection of its unconstrained minimum in the metric :math:`B + (\lambda + \mu) I`,
+so the repair does it, with its certificates (:mod:`archeng.surrogate.curvature`). B has the
+eigenvectors of the model's Hessian and the absolute eigenvalues. :math:`\lambda`, the multiplier
+of the trust region :math:`|y| \le r`, is raised until y is inside; :math:`\mu` until the step
+lowers the model.
 
 ==========  =====================================================  ===============
 symbol      meaning                                                name here
 ==========  =====================================================  ===============
 v           coordinates of the model, shape (n,)                   ``v``
-g, H        gradient and Hessian of the model at v                 same
-U, a        eigenvectors and raised absolute eigenvalues of H      same
-lambda      what they are raised by, relative to ``top``           ``damping``
+lambda      pull towards the centre                                ``pull``
+mu          shortens steps that do not lower the model             ``damping``
 ==========  =====================================================  ===============
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Floats
 from archeng.repair import Repair, Repairer
+from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
 _STEPS = 6
 _FEW = 2  # steps after which the search from a worse start ends
 _TRIALS = 6
-_FLATTEST = 1e-4  # least eigenvalue relative to the largest
-_LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
 _ENOUGH = 1e-4  # gain of a step relative to all gain so far at which the search ends
 _EDGE = 0.7  # fraction of the radius at which the trust region limits the step
 _ENOUGH_AT_EDGE = 0.2  # the same there: the minimum is elsewhere anyway
-_NONE = np.zeros(0, dtype=np.intp)
+_NEARLY = 0.8  # ... and at which it is made use of well enough
+_ENOUGH_TRIALS = 3
+_FIRST_DAMPING = 3e-3  # relative to the largest curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +52,23 @@ class Minimum:
     value: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A step that lowers the model: its design and coordinates, value, length and pull."""
+
+    repair: Repair
+    y: Floats
+    value: float
+    length: float
+    pull: float
+
+
 class Smooth(Protocol):
     """What can be minimised: a model, or one with constraints."""
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the Hessian is the same everywhere."""
 
     def value(self, v: Floats) -> float:
         """Value at coordinates v (n,)."""
@@ -89,80 +106,109 @@ def minimise(
     Minimum or None
         None if no step from the start lowers the model.
     """
-    x, best = start, None
-    v = frame.coordinates(x) / scale
-    value = model.value(v)
-    begin, first, damping = v, value, 0.0
-    for k in range(_STEPS):
-        if k == _FEW and value > below:
-            break
-        g, H = model.derivatives(v)
-        if not (np.all(np.isfinite(H)) and np.all(np.isfinite(g))):
-            break
-        bends, U = np.linalg.eigh(H)
-        along = U.T @ g
-        top = max(float(np.abs(bends).max()), float(np.linalg.norm(g)) / _LONGEST)
-        if top == 0:
-            break
-        bends = np.maximum(np.abs(bends), _FLATTEST * top)
-        found = None
-        for trial in range(_TRIALS):
-            last = best is None and trial == _TRIALS - 1
-            a = bends + damping * top
-            repair = _projected(repairer, frame, scale, x, U, a, along, last)
-            if repair.feasible:
-                y = frame.coordinates(repair.x) / scale
-                far = float(np.linalg.norm(y)) * scale
-                lower = model.value(y)
-                if far <= radius and lower < value - 1e-14 * abs(value):
-                    found = repair, y, lower
-                    break
-                if float(np.linalg.norm(y - v)) <= _ENOUGH * float(np.linalg.norm(v - begin)):
-                    break
-                if far > 2 * radius or (far > radius and trial > 1):
-                    aim = (2 if trial < 2 else 1) * radius / scale
-                    damping = max(damping, _damping(bends, along, top, aim) / 5)
-            damping = max(5 * damping, 3e-3)
-        if found is None:
-            break
-        repair, y, lower = found
-        gain, v, value, x = value - lower, y, lower, repair.x
-        best = Minimum(repair, value)
-        damping = damping / 8 if damping > 1e-4 else 0.0
-        edge = damping > 0 and float(np.linalg.norm(v)) * scale > _EDGE * radius
-        if gain <= (_ENOUGH_AT_EDGE if edge else _ENOUGH) * (first - value):
-            break
+    descent = _Descent(model, Curvature(frame, scale, repairer), start, radius)
+    descent.go(_FEW)
+    if descent.value <= below:
+        descent.go(_STEPS - _FEW)
+    return descent.best
+
+
+def lowest(
+    model: Smooth,
+    frame: Frame,
+    scale: float,
+    repairer: Repairer,
+    starts: Sequence[Floats],
+    radius: float,
+) -> Minimum | None:
+    """Return the lowest minimum that is found from some feasible designs."""
+    curvature = Curvature(frame, scale, repairer)
+    best: Minimum | None = None
+    for start in starts:
+        descent = _Descent(model, curvature, start, radius)
+        descent.go(_FEW)
+        if best is None or np.isinf(radius) or descent.value <= best.value:
+            descent.go(_STEPS - _FEW)
+        found = descent.best
+        if found is not None and (best is None or found.value < best.value):
+            best = found
     return best
 
 
-def _projected(
-    repairer: Repairer,
-    frame: Frame,
-    scale: float,
-    x: Floats,
-    U: Floats,
-    a: Floats,
-    along: Floats,
-    thorough: bool,
-) -> Repair:
-    """Project the Newton point of x in the metric U diag(a) U^T of the model's coordinates."""
-    roots = np.sqrt(a)
-    factor = scale * (frame.factor @ U) / roots
-    inverse = (roots[:, None] * (U.T @ frame.inverse)) / scale
-    newton = x - factor @ (along / roots)
-    metric = Distribution(x, 1.0, factor, inverse)
-    if thorough:
-        return repairer.project(newton, metric, _NONE, np.zeros(0), x)
-    return repairer.towards(newton, metric, x)
+class _Descent:
+    """A search that goes on step by step."""
 
+    def __init__(self, model: Smooth, curvature: Curvature, start: Floats, radius: float) -> None:
+        self._model, self._curvature = model, curvature
+        self._radius = radius / curvature.scale
+        self._x, self._v = start, curvature.coordinates(start)
+        self.value = model.value(self._v)
+        self.best: Minimum | None = None
+        self._begin, self._first = self._v, self.value
+        self._pull = self._damping = 0.0
+        self._ended = False
 
-def _damping(bends: Floats, along: Floats, top: float, length: float) -> float:
-    """Return a damping at which the Newton step is about as long as the trust region."""
-    low, high = 1e-6, 1e6
-    for _ in range(20):
-        middle = float(np.sqrt(low * high))
-        if float(np.linalg.norm(along / (bends + middle * top))) > length:
-            low = middle
-        else:
-            high = middle
-    return high
+    def go(self, steps: int) -> None:
+        """Take so many steps, fewer if the search ends."""
+        for _ in range(steps):
+            if self._ended:
+                return
+            self._ended = not self._step()
+
+    def _step(self) -> bool:
+        """Take a step; False if the search ends with it."""
+        gradient, hessian = self._model.derivatives(self._v)
+        near = self._curvature.at(self._x, self._v, gradient, hessian)
+        if near is None:
+            return False
+        found = self._trials(near)
+        if found is None:
+            return False
+        gain = self.value - found.value
+        self._x, self._v, self.value = found.repair.x, found.y, found.value
+        self.best = Minimum(found.repair, found.value)
+        edge = found.pull > 0 and found.length > _EDGE * self._radius
+        exact = self._model.is_quadratic and near.convex and self._damping == 0
+        exact = exact and (edge or found.pull == 0)
+        self._pull = found.pull if edge else found.pull / 8
+        self._damping = self._damping / 8 if self._damping > 1e-4 * near.top else 0.0
+        enough = _ENOUGH_AT_EDGE if edge else _ENOUGH
+        return not exact and gain > enough * (self._first - self.value)
+
+    def _trials(self, near: Approximation) -> _Trial | None:
+        """Change pull and damping until the step is short enough and lowers the model."""
+        radius, value = self._radius, self.value
+        inside: _Trial | None = None
+        outside: list[tuple[float, float]] = []
+        for trial in range(_TRIALS):
+            thorough = self.best is None and inside is None and trial == _TRIALS - 1
+            repair = near.minimum(self._pull, self._damping, thorough)
+            if not repair.feasible:
+                if inside is not None:
+                    return inside
+                self._damping = max(5 * self._damping, _FIRST_DAMPING * near.top)
+                continue
+            y = self._curvature.coordinates(repair.x)
+            length = float(np.sqrt(y @ y))
+            if length > radius:
+                outside.append((self._pull, length))
+            else:
+                lower = self._model.value(y)
+                if lower < value - 1e-14 * abs(value):
+                    if inside is None or lower < inside.value:
+                        inside = _Trial(repair, y, lower, length, self._pull)
+                    if not outside or length > _NEARLY * radius:
+                        return inside
+                elif inside is not None:
+                    return inside
+                else:
+                    step, moved = y - self._v, self._v - self._begin
+                    if float(step @ step) <= _ENOUGH**2 * float(moved @ moved):
+                        return None
+                    self._damping = max(5 * self._damping, _FIRST_DAMPING * near.top)
+                    continue
+            if inside is not None and trial >= _ENOUGH_TRIALS:
+                return inside
+            known = None if inside is None else (inside.pull, inside.length)
+            self._pull = near.pull(outside, known, radius, self._damping)
+        return inside

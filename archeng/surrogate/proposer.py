@@ -14,7 +14,7 @@ from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit, linear, make_system
 from archeng.surrogate.guards import Guards, guarded_minimum
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.minimise import Minimum, Smooth, minimise
+from archeng.surrogate.minimise import Minimum, Smooth, lowest
 from archeng.surrogate.priors import PRIORS, QUADRATIC
 from archeng.surrogate.transforms import IDENTITY, TRANSFORMS
 from archeng.surrogate.trust import Mode, Trust, without
@@ -190,15 +190,7 @@ class Proposer:
         self, model: Smooth, view: _View, starts: list[Floats], radius: float
     ) -> Minimum | None:
         """Return the lowest minimum that is found from the starts."""
-        best: Minimum | None = None
-        anywhere = np.isinf(radius)
-        for start in starts:
-            below = np.inf if best is None or anywhere else best.value
-            scale = view.data.scale
-            found = minimise(model, view.frame, scale, self._repairer, start, radius, below)
-            if found is not None and (best is None or found.value < best.value):
-                best = found
-        return best
+        return lowest(model, view.frame, view.data.scale, self._repairer, starts, radius)
 
     def _inset(self, view: _View, repair: Repair) -> Repair:
         """Return the design with the margins that repairs have in the frame.

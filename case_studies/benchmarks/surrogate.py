@@ -56,7 +56,7 @@ def measure(n: int, ball: bool, calls: int, seed: int) -> dict[str, Any]:
         for owner, name, part in (
             (proposer, "select", "fit"),
             (proposer, "_chosen", "fit"),
-            (proposer, "minimise", "minimise"),
+            (proposer, "lowest", "minimise"),
             (Arch, "populate", "repair"),
         ):
             timed = _timed(getattr(owner, name), spent, part)

@@ -1,0 +1,155 @@
+r"""Quadratic approximations of a model, and their minima over the feasible set.
+
+With eigenvectors U of the model's Hessian H, raised absolute eigenvalues :math:`b` and
+:math:`a = b + \lambda + \mu`, the function
+
+.. math:: g^T (y - v) + \tfrac12 (y - v)^T U \operatorname{diag}(b) U^T (y - v)
+          + \tfrac\lambda2 |y|^2 + \tfrac\mu2 |y - v|^2
+
+has its minimum at :math:`v - U \operatorname{diag}(a)^{-1} U^T (g + \lambda v)`; over the feasible
+set, at the projection of that point in the metric :math:`U \operatorname{diag}(a) U^T`.
+
+==========  =====================================================  ===============
+symbol      meaning                                                name here
+==========  =====================================================  ===============
+v, y        coordinates of the model, shape (n,)                   same
+g, H        gradient and Hessian of the model at v                 in full
+b           raised absolute eigenvalues, shape (n,)                ``bends``
+U^T g       gradient along the eigenvectors, shape (n,)            ``slope``
+U^T v       v along the eigenvectors, shape (n,)                   ``place``
+lambda, mu  see :mod:`archeng.surrogate.minimise`                  ``pull``, ``damping``
+==========  =====================================================  ===============
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.repair import Repair, Repairer
+from archeng.surrogate.data import Frame
+
+_FLATTEST = 1e-4  # least eigenvalue relative to the largest
+_LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
+_AIM = 0.92  # length of the next trial, in radii
+_SHORTER = 0.5  # length of a step over the feasible set, relative to one without rows
+_PULLS = np.geomspace(1e-6, 1e6, 73)
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class _Axes:
+    """Eigenvalues (n,) and eigenvectors of a Hessian, as factors of metrics of the designs."""
+
+    hessian: Floats
+    eigenvalues: Floats
+    U: Floats
+    factor: Floats
+    inverse: Floats
+
+
+class Curvature:
+    """Makes quadratic approximations in one frame. Remembers the last eigenvectors.
+
+    Those of a quadratic model serve all steps from all starts.
+    """
+
+    def __init__(self, frame: Frame, scale: float, repairer: Repairer) -> None:
+        self.frame, self.scale, self.repairer = frame, scale, repairer
+        self._axes: _Axes | None = None
+
+    def coordinates(self, x: Floats) -> Floats:
+        """V of a design x (n,)."""
+        return self.frame.coordinates(x) / self.scale
+
+    def at(self, x: Floats, v: Floats, gradient: Floats, hessian: Floats) -> Approximation | None:
+        """Return the approximation at the design x; None if it is flat or not finite."""
+        same = self._axes is not None and self._axes.hessian is hessian
+        if not (np.isfinite(gradient).all() and (same or np.isfinite(hessian).all())):
+            return None
+        axes = self._axes_of(hessian)
+        steep = float(np.sqrt(gradient @ gradient))
+        values = np.abs(axes.eigenvalues)
+        top = max(float(values.max()), steep / _LONGEST)
+        if top == 0:
+            return None
+        convex = bool(axes.eigenvalues[0] >= _FLATTEST * top)
+        bends = np.maximum(values, _FLATTEST * top)
+        slope, place = gradient @ axes.U, v @ axes.U
+        return Approximation(self.repairer, axes, x, top, convex, bends, slope, place)
+
+    def _axes_of(self, hessian: Floats) -> _Axes:
+        if self._axes is None or self._axes.hessian is not hessian:
+            eigenvalues, U = np.linalg.eigh(hessian)
+            factor = self.scale * (self.frame.factor @ U)
+            inverse = (U.T @ self.frame.inverse) / self.scale
+            self._axes = _Axes(hessian, eigenvalues, U, factor, inverse)
+        return self._axes
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """The approximation at one design.
+
+    Attributes
+    ----------
+    top : float
+        Largest curvature.
+    convex : bool
+        Whether no eigenvalue was changed.
+    """
+
+    repairer: Repairer
+    axes: _Axes
+    x: Floats
+    top: float
+    convex: bool
+    bends: Floats
+    slope: Floats
+    place: Floats
+
+    def minimum(self, pull: float, damping: float, thorough: bool) -> Repair:
+        """Project the minimum without rows; with all solvers if ``thorough``."""
+        roots = np.sqrt(self.bends + (pull + damping))
+        factor, inverse = self.axes.factor / roots, roots[:, None] * self.axes.inverse
+        slope = self.slope + pull * self.place if pull else self.slope
+        aim = self.x - factor @ (slope / roots)
+        metric = Distribution(self.x, 1.0, factor, inverse)
+        if thorough:
+            return self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
+        return self.repairer.towards(aim, metric, self.x)
+
+    def pull(
+        self,
+        outside: list[tuple[float, float]],
+        inside: tuple[float, float] | None,
+        radius: float,
+        damping: float,
+    ) -> float:
+        """Return the next pull, by the pulls and lengths of minima outside and inside the radius.
+
+        One over the length is nearly linear in the pull [Hebden 1973]; the first time, the
+        lengths of minima without rows tell.
+        """
+        aim = _AIM * radius
+        last, length = outside[-1]
+        if inside is None and len(outside) == 1:
+            if last > 0:
+                return last * (length / aim) ** 1.3
+            return self._first_pull(aim / _SHORTER, damping)
+        other, shorter = inside if inside is not None else outside[-2]
+        rise = (1 / shorter - 1 / length) / (other - last)
+        better = last + (1 / aim - 1 / length) / rise if rise > 0 else np.inf
+        if inside is not None:
+            return float(min(max(better, 1.02 * last), 0.98 * other))
+        return float(min(max(better, 1.2 * last), 20 * last))
+
+    def _first_pull(self, aim: float, damping: float) -> float:
+        """Return the least pull at which the minimum without rows is not longer than ``aim``."""
+        pulls = self.top * _PULLS
+        a = (self.bends + damping) + pulls[:, None]
+        minima = self.place - (self.slope + pulls[:, None] * self.place) / a
+        enough = np.einsum("ij,ij->i", minima, minima) <= aim**2
+        return float(pulls[int(np.argmax(enough))] if enough.any() else pulls[-1])
