@@ -35,6 +35,8 @@ _FLATTEST = 1e-4  # least eigenvalue relative to the largest
 _LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
 _AIM = 0.92  # length of the next trial, in radii
 _SHORTER = 0.5  # length of a step over the feasible set, relative to one without rows
+_LITTLE = 0.1  # curvature that does not matter beside the pull, relative to it
+_FIRST_DAMPING = 3e-3  # relative to the largest curvature
 _PULLS = np.geomspace(1e-6, 1e6, 73)
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -75,10 +77,9 @@ class Curvature:
         top = max(float(values.max()), steep / _LONGEST)
         if top == 0:
             return None
-        convex = bool(axes.eigenvalues[0] >= _FLATTEST * top)
         bends = np.maximum(values, _FLATTEST * top)
         slope, place = gradient @ axes.U, v @ axes.U
-        return Approximation(self.repairer, axes, x, top, convex, bends, slope, place)
+        return Approximation(self.repairer, axes, x, top, bends, slope, place)
 
     def _axes_of(self, hessian: Floats) -> _Axes:
         if self._axes is None or self._axes.hessian is not hessian:
@@ -97,15 +98,12 @@ class Approximation:
     ----------
     top : float
         Largest curvature.
-    convex : bool
-        Whether no eigenvalue was changed.
     """
 
     repairer: Repairer
     axes: _Axes
     x: Floats
     top: float
-    convex: bool
     bends: Floats
     slope: Floats
     place: Floats
@@ -120,6 +118,16 @@ class Approximation:
         if thorough:
             return self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
         return self.repairer.towards(aim, metric, self.x)
+
+    def exact(self, pull: float, damping: float) -> bool:
+        """Whether the minimum is that of the model itself, if that is quadratic, or nearly."""
+        least, raised = float(self.axes.eigenvalues[0]), _FLATTEST * self.top
+        nearly = _LITTLE * pull
+        return damping <= nearly and (least >= raised or (least >= -nearly and raised <= nearly))
+
+    def more(self, pull: float, damping: float) -> float:
+        """Return the next damping after a step that does not lower the model."""
+        return max(5 * damping, _FIRST_DAMPING * self.top, pull / 2)
 
     def pull(
         self,
@@ -138,7 +146,7 @@ class Approximation:
         if inside is None and len(outside) == 1:
             if last > 0:
                 return last * (length / aim) ** 1.3
-            return self._first_pull(aim / _SHORTER, damping)
+            return self.first_pull(radius, damping)
         other, shorter = inside if inside is not None else outside[-2]
         rise = (1 / shorter - 1 / length) / (other - last)
         better = last + (1 / aim - 1 / length) / rise if rise > 0 else np.inf
@@ -146,8 +154,9 @@ class Approximation:
             return float(min(max(better, 1.02 * last), 0.98 * other))
         return float(min(max(better, 1.2 * last), 20 * last))
 
-    def _first_pull(self, aim: float, damping: float) -> float:
-        """Return the least pull at which the minimum without rows is not longer than ``aim``."""
+    def first_pull(self, radius: float, damping: float) -> float:
+        """Return a pull with a minimum near the radius, by the minima without rows."""
+        aim = _AIM * radius / _SHORTER
         pulls = self.top * _PULLS
         a = (self.bends + damping) + pulls[:, None]
         minima = self.place - (self.slope + pulls[:, None] * self.place) / a

@@ -35,13 +35,14 @@ from archeng.surrogate.data import Frame
 
 _STEPS = 6
 _FEW = 2  # steps after which the search from a worse start ends
+_FINALISTS = 5  # of many starts
 _TRIALS = 6
+_FEWER_TRIALS = 4  # after the first step
 _ENOUGH = 1e-4  # gain of a step relative to all gain so far at which the search ends
 _EDGE = 0.7  # fraction of the radius at which the trust region limits the step
 _ENOUGH_AT_EDGE = 0.2  # the same there: the minimum is elsewhere anyway
 _NEARLY = 0.8  # ... and at which it is made use of well enough
 _ENOUGH_TRIALS = 3
-_FIRST_DAMPING = 3e-3  # relative to the largest curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,31 +122,46 @@ def lowest(
     starts: Sequence[Floats],
     radius: float,
 ) -> Minimum | None:
-    """Return the lowest minimum that is found from some feasible designs."""
+    """Return the lowest minimum that is found from some feasible designs.
+
+    With many starts only the best ones after a few steps go on.
+    """
     curvature = Curvature(frame, scale, repairer)
-    best: Minimum | None = None
+    descents: list[_Descent] = []
+    lowest_value, pull = np.inf, 0.0
     for start in starts:
-        descent = _Descent(model, curvature, start, radius)
+        descent = _Descent(model, curvature, start, radius, pull)
         descent.go(_FEW)
-        if best is None or np.isinf(radius) or descent.value <= best.value:
+        if len(starts) <= _FINALISTS and descent.value <= lowest_value:
             descent.go(_STEPS - _FEW)
-        found = descent.best
-        if found is not None and (best is None or found.value < best.value):
-            best = found
-    return best
+            lowest_value, pull = descent.value, descent.pull
+        descents.append(descent)
+    descents = sorted((d for d in descents if d.best is not None), key=lambda d: d.value)
+    if len(starts) > _FINALISTS:
+        for descent in descents[:_FINALISTS]:
+            descent.go(_STEPS - _FEW)
+    found = [d.best for d in descents if d.best is not None]
+    return min(found, key=lambda m: m.value, default=None)
 
 
 class _Descent:
     """A search that goes on step by step."""
 
-    def __init__(self, model: Smooth, curvature: Curvature, start: Floats, radius: float) -> None:
+    def __init__(
+        self,
+        model: Smooth,
+        curvature: Curvature,
+        start: Floats,
+        radius: float,
+        pull: float = 0.0,
+    ) -> None:
         self._model, self._curvature = model, curvature
         self._radius = radius / curvature.scale
         self._x, self._v = start, curvature.coordinates(start)
         self.value = model.value(self._v)
         self.best: Minimum | None = None
         self._begin, self._first = self._v, self.value
-        self._pull = self._damping = 0.0
+        self.pull, self._damping = pull, 0.0
         self._ended = False
 
     def go(self, steps: int) -> None:
@@ -168,9 +184,9 @@ class _Descent:
         self._x, self._v, self.value = found.repair.x, found.y, found.value
         self.best = Minimum(found.repair, found.value)
         edge = found.pull > 0 and found.length > _EDGE * self._radius
-        exact = self._model.is_quadratic and near.convex and self._damping == 0
+        exact = self._model.is_quadratic and near.exact(found.pull, self._damping)
         exact = exact and (edge or found.pull == 0)
-        self._pull = found.pull if edge else found.pull / 8
+        self.pull = found.pull if edge else found.pull / 8
         self._damping = self._damping / 8 if self._damping > 1e-4 * near.top else 0.0
         enough = _ENOUGH_AT_EDGE if edge else _ENOUGH
         return not exact and gain > enough * (self._first - self.value)
@@ -180,23 +196,26 @@ class _Descent:
         radius, value = self._radius, self.value
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
-        for trial in range(_TRIALS):
+        for trial in range(_TRIALS if self.best is None else _FEWER_TRIALS):
             thorough = self.best is None and inside is None and trial == _TRIALS - 1
-            repair = near.minimum(self._pull, self._damping, thorough)
+            repair = near.minimum(self.pull, self._damping, thorough)
             if not repair.feasible:
                 if inside is not None:
                     return inside
-                self._damping = max(5 * self._damping, _FIRST_DAMPING * near.top)
+                if self.pull == 0 and np.isfinite(radius):
+                    self.pull = near.first_pull(radius, self._damping)
+                else:
+                    self._damping = near.more(self.pull, self._damping)
                 continue
             y = self._curvature.coordinates(repair.x)
             length = float(np.sqrt(y @ y))
             if length > radius:
-                outside.append((self._pull, length))
+                outside.append((self.pull, length))
             else:
                 lower = self._model.value(y)
                 if lower < value - 1e-14 * abs(value):
                     if inside is None or lower < inside.value:
-                        inside = _Trial(repair, y, lower, length, self._pull)
+                        inside = _Trial(repair, y, lower, length, self.pull)
                     if not outside or length > _NEARLY * radius:
                         return inside
                 elif inside is not None:
@@ -205,10 +224,10 @@ class _Descent:
                     step, moved = y - self._v, self._v - self._begin
                     if float(step @ step) <= _ENOUGH**2 * float(moved @ moved):
                         return None
-                    self._damping = max(5 * self._damping, _FIRST_DAMPING * near.top)
+                    self._damping = near.more(self.pull, self._damping)
                     continue
             if inside is not None and trial >= _ENOUGH_TRIALS:
                 return inside
             known = None if inside is None else (inside.pull, inside.length)
-            self._pull = near.pull(outside, known, radius, self._damping)
+            self.pull = near.pull(outside, known, radius, self._damping)
         return inside
