@@ -26,7 +26,7 @@ from archeng.model import FeasibleSet
 from archeng.repair.ipopt import Ipopt
 from archeng.repair.problem import Limits, Metric, Problem, ProblemMaker
 from archeng.repair.record import Repair, RepairKind
-from archeng.repair.sqp import QUICK, Answer, Outcome, SequentialQp
+from archeng.repair.sqp import NEARBY, QUICK, Answer, Outcome, SequentialQp
 from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3
@@ -169,9 +169,9 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return _unchanged(fs, x, values)
-        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        problem = self._maker_of().make(self._metric_of(distribution), x, values, start)
         solver, name = next(self._rungs())
-        options = {"effort": QUICK} if name == "sqp" else {}
+        options = {"effort": NEARBY} if name == "sqp" else {}
         for z in (distribution.whiten(start - x), problem.first_start()):
             answer = solver(problem, *problem.nearest, z, **options)
             point = _certify(problem, answer, problem.nearest, name)

@@ -29,7 +29,7 @@ _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
 _CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would only creep
 _ARMIJO = 1e-4
-_LAST = 1e-3  # after a step shorter than this, look whether it was the last one
+_LAST = 3e-6  # after a step shorter than this, look whether it was the last one
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
 
@@ -64,11 +64,12 @@ class Effort:
 
     iterations: int
     relaxed_steps: int
+    foresee: bool = False
 
 
 THOROUGH = Effort(40, 12)
 QUICK = Effort(15, 1)
-SHORT = Effort(3, 1)
+NEARBY = Effort(15, 1, foresee=True)
 
 
 class SequentialQp:
@@ -108,7 +109,14 @@ class SequentialQp:
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u_kept, iteration)
             rho = max(2.0 * step.largest, 0.5 * rho)
-            accepted = self._search(z, u, step, rho)
+            first = effort.foresee and iteration == 1 and not step.relaxed
+            accepted = self._search(z, u, step, rho, only_full=first)
+            if first and accepted is None:
+                ahead = self._plain(z, step.u)
+                if ahead.solved:
+                    u, step = step.u, ahead
+                    rho = max(2.0 * step.largest, 0.5 * rho)
+                accepted = self._search(z, u, step, rho)
             if accepted is None:
                 short = step.relaxed and step.longest < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
@@ -134,7 +142,7 @@ class SequentialQp:
         return step.d if step.solved else None
 
     def _search(
-        self, z: Floats, u: Floats, step: Step, rho: float
+        self, z: Floats, u: Floats, step: Step, rho: float, only_full: bool = False
     ) -> tuple[Floats, Step, float] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
@@ -161,6 +169,8 @@ class SequentialQp:
         there = function(trial, after)
         if accept(there, 1.0):
             return trial, there, step.longest
+        if only_full:
+            return None
         if math.isfinite(there.violation) and not step.relaxed:
             bend = there.c - step.c - step.Ad
             again = self._function("reflected") if step.reflected else self._plain
