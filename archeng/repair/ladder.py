@@ -169,15 +169,33 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return _unchanged(fs, x, values)
-        problem = self._maker_of().make(self._metric_of(distribution), x, values, start)
+        problem, point, iterations = self._short_search(x, values, distribution, start)
+        if point.feasible:
+            return _record(RepairKind.NEAREST, problem, point, iterations)
+        return _failed(problem, point, iterations, start)
+
+    def near(self, x: Floats, distribution: Distribution, start: Floats) -> Floats | None:
+        """Return the point of :meth:`towards` without a record; None if the search fails."""
+        fs = self.feasible_set
+        values = fs.values(x)
+        if fs.holds(values):
+            return x
+        _, point, _ = self._short_search(x, values, distribution, start)
+        return point.y if point.feasible else None
+
+    def _short_search(
+        self, x: Floats, values: Floats, distribution: Distribution, start: Floats
+    ) -> tuple[Problem, _Point, int]:
+        """Search from a feasible point, at which the rows are scaled, then from x itself."""
+        problem = self._maker_of().make(self._metric_of(distribution), x, values, scale_at=start)
         solver, name = next(self._rungs())
         options = {"effort": NEARBY} if name == "sqp" else {}
-        for z in (distribution.whiten(start - x), problem.first_start()):
-            answer = solver(problem, *problem.nearest, z, **options)
+        answer = solver(problem, *problem.nearest, distribution.whiten(start - x), **options)
+        point = _certify(problem, answer, problem.nearest, name)
+        if not point.feasible:
+            answer = solver(problem, *problem.nearest, problem.first_start(), **options)
             point = _certify(problem, answer, problem.nearest, name)
-            if point.feasible:
-                return _record(RepairKind.NEAREST, problem, point, answer.iterations)
-        return _failed(problem, point, answer.iterations, start)
+        return problem, point, answer.iterations
 
     def inset(self, x: Floats, distribution: Distribution) -> Repair:
         """Return a feasible point as far inside the limits as repaired points are.

@@ -24,7 +24,8 @@ a, b        limits that the solver aims at, shape (m,)              ``lower``, `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -48,23 +49,26 @@ Limits = tuple[Floats, Floats]
 class Metric:
     """What all repairs under one search distribution share.
 
-    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows;
-    ``inner_lower`` and ``inner_upper`` (n,) bounds a hundredth of a deviation further inside.
+    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows.
     """
 
+    feasible_set: FeasibleSet
     distribution: Distribution
     L: Floats
     constant: Floats
-    inner_lower: Floats
-    inner_upper: Floats
 
     @classmethod
     def of(cls, feasible_set: FeasibleSet, distribution: Distribution) -> Metric:
         """Whiten the constant gradients once per generation."""
         L = distribution.scaled_factor
-        low, high = feasible_set.box()
-        step = np.minimum(_INSIDE * np.sqrt(np.sum(L**2, axis=1)), (high - low) / 4)
-        return cls(distribution, L, feasible_set.constant_jacobian @ L, low + step, high - step)
+        return cls(feasible_set, distribution, L, feasible_set.constant_jacobian @ L)
+
+    @cached_property
+    def inner_bounds(self) -> Limits:
+        """Bounds (n,) a hundredth of a deviation further inside."""
+        low, high = self.feasible_set.box()
+        step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
+        return low + step, high - step
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +79,14 @@ class Problem:
     ----------
     norms, margins, slack : ndarray, shape (m,)
         Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
+    values : ndarray, shape (m,)
+        Rows at the point.
     nearest : (lower, upper)
         Limits of [SA22 eq:nearest], a margin inside those of the model.
-    intersection : (lower, upper) or None
-        Limits of [SA22 eq:intersection]; None if there can be no solution.
+    pinned : (lower, upper)
+        Limits of [SA22 eq:intersection], whether or not there can be a solution.
+    crowded, ambiguous : bool
+        More pinned rows than variables; a row that cannot be pinned.
     """
 
     feasible_set: FeasibleSet
@@ -87,8 +95,18 @@ class Problem:
     norms: Floats
     margins: Floats
     slack: Floats
+    values: Floats
     nearest: Limits
-    intersection: Limits | None
+    pinned: Limits
+    crowded: bool
+    ambiguous: bool
+
+    @cached_property
+    def intersection(self) -> Limits | None:
+        """Limits of [SA22 eq:intersection]; None if there can be no solution."""
+        if self.ambiguous or (self.crowded and not _can_meet(self, self.values)):
+            return None
+        return self.pinned
 
     def point(self, z: Floats) -> Floats:
         """Return y = x + L z with its bounds enforced to the last bit."""
@@ -106,7 +124,8 @@ class Problem:
         """
         if self.feasible_set.is_linear:
             return np.zeros_like(self.x)
-        y = np.minimum(np.maximum(self.x, self.metric.inner_lower), self.metric.inner_upper)
+        inner_lower, inner_upper = self.metric.inner_bounds
+        y = np.minimum(np.maximum(self.x, inner_lower), inner_upper)
         if (y == self.x).all():
             return np.zeros_like(self.x)
         return self.metric.distribution.whiten(y - self.x)
@@ -161,19 +180,19 @@ class ProblemMaker:
         block, flags = self._function(x, at, values, metric.L, metric.constant)
         norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
         crowded, ambiguous = flags.tolist()
-        problem = Problem(
+        return Problem(
             self._set,
             metric,
             x,
             norms,
             margins,
             slack,
+            values,
             (lower, upper),
             (pinned_lower, pinned_upper),
+            crowded > 0,
+            ambiguous > 0,
         )
-        if ambiguous or (crowded and not _can_meet(problem, values)):
-            return replace(problem, intersection=None)
-        return problem
 
 
 def _can_meet(problem: Problem, values: Floats) -> bool:

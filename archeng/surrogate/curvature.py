@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.repair import Repair, Repairer
+from archeng.repair import Repairer
 from archeng.surrogate.data import Frame
 
 _FLATTEST = 1e-4  # least eigenvalue relative to the largest
@@ -108,16 +108,20 @@ class Approximation:
     slope: Floats
     place: Floats
 
-    def minimum(self, pull: float, damping: float, thorough: bool) -> Repair:
-        """Project the minimum without rows; with all solvers if ``thorough``."""
+    def minimum(self, pull: float, damping: float, thorough: bool) -> Floats | None:
+        """Return the projected minimum, a feasible design; None if none was found.
+
+        With ``thorough`` all solvers are tried.
+        """
         roots = np.sqrt(self.bends + (pull + damping))
         factor, inverse = self.axes.factor / roots, roots[:, None] * self.axes.inverse
         slope = self.slope + pull * self.place if pull else self.slope
         aim = self.x - factor @ (slope / roots)
         metric = Distribution(self.x, 1.0, factor, inverse)
         if thorough:
-            return self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
-        return self.repairer.towards(aim, metric, self.x)
+            repair = self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
+            return repair.x if repair.feasible else None
+        return self.repairer.near(aim, metric, self.x)
 
     def exact(self, pull: float, damping: float) -> bool:
         """Whether the minimum is that of the model itself, if that is quadratic, or nearly."""

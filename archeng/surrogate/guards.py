@@ -218,7 +218,7 @@ def guarded_minimum(
         if found is None:
             continue
         last, minimum = _refined(lagrangian, found, frame, data.scale, lowest, weights)
-        v = frame.coordinates(minimum.repair.x) / data.scale
+        v = frame.coordinates(minimum.x) / data.scale
         gain = last.merit(np.zeros_like(v), weights) - last.merit(v, weights)
         if best is None or gain > best.gain:
             prices = np.zeros(len(units))
@@ -243,7 +243,7 @@ def _refined(
     Returns the last Lagrangian, and the minimum with the lowest merit by ``weights`` (m,).
     """
     best = last = first
-    v, worst = frame.coordinates(first.repair.x) / scale, np.inf
+    v, worst = frame.coordinates(first.x) / scale, np.inf
     least = lagrangian.merit(v, weights)
     for _ in range(_ROUNDS):
         excess = float(lagrangian.sides.excess(lagrangian.constraints(v)).max())
@@ -251,10 +251,10 @@ def _refined(
         if excess > max(worst / 4, _SATISFIED) and lagrangian.penalty < _LARGEST_PENALTY:
             lagrangian = replace(lagrangian, penalty=5 * lagrangian.penalty)
         worst = max(excess, 0.0)
-        found = lowest(lagrangian, [last.repair.x])
+        found = lowest(lagrangian, [last.x])
         if found is None:
             break
-        before, v, last = v, frame.coordinates(found.repair.x) / scale, found
+        before, v, last = v, frame.coordinates(found.x) / scale, found
         merit = lagrangian.merit(v, weights)
         if merit <= least:
             best, least = found, merit

@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.repair import Repair, Repairer
+from archeng.repair import Repairer
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
@@ -47,9 +47,9 @@ _ENOUGH_TRIALS = 3
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """A feasible design, its certificate, and the model's value there."""
+    """A feasible design (n,), and the model's value there."""
 
-    repair: Repair
+    x: Floats
     value: float
 
 
@@ -57,7 +57,7 @@ class Minimum:
 class _Trial:
     """A step that lowers the model: its design and coordinates, value, length and pull."""
 
-    repair: Repair
+    x: Floats
     y: Floats
     value: float
     length: float
@@ -181,8 +181,8 @@ class _Descent:
         if found is None:
             return False
         gain = self.value - found.value
-        self._x, self._v, self.value = found.repair.x, found.y, found.value
-        self.best = Minimum(found.repair, found.value)
+        self._x, self._v, self.value = found.x, found.y, found.value
+        self.best = Minimum(found.x, found.value)
         edge = found.pull > 0 and found.length > _EDGE * self._radius
         exact = self._model.is_quadratic and near.exact(found.pull, self._damping)
         exact = exact and (edge or found.pull == 0)
@@ -198,8 +198,8 @@ class _Descent:
         outside: list[tuple[float, float]] = []
         for trial in range(_TRIALS if self.best is None else _FEWER_TRIALS):
             thorough = self.best is None and inside is None and trial == _TRIALS - 1
-            repair = near.minimum(self.pull, self._damping, thorough)
-            if not repair.feasible:
+            x = near.minimum(self.pull, self._damping, thorough)
+            if x is None:
                 if inside is not None:
                     return inside
                 if self.pull == 0 and np.isfinite(radius):
@@ -207,7 +207,7 @@ class _Descent:
                 else:
                     self._damping = near.more(self.pull, self._damping)
                 continue
-            y = self._curvature.coordinates(repair.x)
+            y = self._curvature.coordinates(x)
             length = float(np.sqrt(y @ y))
             if length > radius:
                 outside.append((self.pull, length))
@@ -215,7 +215,7 @@ class _Descent:
                 lower = self._model.value(y)
                 if lower < value - 1e-14 * abs(value):
                     if inside is None or lower < inside.value:
-                        inside = _Trial(repair, y, lower, length, self.pull)
+                        inside = _Trial(x, y, lower, length, self.pull)
                     if not outside or length > _NEARLY * radius:
                         return inside
                 elif inside is not None:

@@ -180,7 +180,7 @@ class Proposer:
             expected, prices = guarded.expected, guarded.prices
         if best is None or not gain > 0:
             return None
-        repair = self._inset(view, best.repair)
+        repair = self._inset(view, best.x)
         step = _new_step(view, repair.x)
         if step is None:
             return None
@@ -192,14 +192,14 @@ class Proposer:
         """Return the lowest minimum that is found from the starts."""
         return lowest(model, view.frame, view.data.scale, self._repairer, starts, radius)
 
-    def _inset(self, view: _View, repair: Repair) -> Repair:
-        """Return the design with the margins that repairs have in the frame.
+    def _inset(self, view: _View, x: Floats) -> Repair:
+        """Return a feasible design with the margins that repairs have in the frame.
 
         Those of a small trust region are rounding noise, and simulators round, too.
         """
         frame = view.frame
         metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
-        return self._repairer.inset(repair.x, metric)
+        return self._repairer.inset(x, metric)
 
     def _far_starts(self, view: _View) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
@@ -208,9 +208,9 @@ class Proposer:
         for start in view.starts:
             other = view.starts[view.rng.integers(len(view.starts))]
             x = start + view.rng.uniform(-0.5, 1.5) * (other - start)
-            repair = self._repairer.towards(x, metric, start)
-            if repair.feasible:
-                starts.append(repair.x)
+            near = self._repairer.near(x, metric, start)
+            if near is not None:
+                starts.append(near)
         return [frame.centre, *starts]
 
     def _starts(self, view: _View, trust: Trust) -> list[Floats]:
@@ -228,9 +228,9 @@ class Proposer:
         u = view.rng.standard_normal(len(frame.centre))
         metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
         x = frame.design(0.6 * radius * u / np.linalg.norm(u))
-        repair = self._repairer.towards(x, metric, frame.centre)
-        if repair.feasible and frame.distance(repair.x) <= radius:
-            return [frame.centre, repair.x]
+        near = self._repairer.near(x, metric, frame.centre)
+        if near is not None and frame.distance(near) <= radius:
+            return [frame.centre, near]
         return [frame.centre]
 
     def _sample(self, view: _View, radius: float) -> Proposal | None:
@@ -244,7 +244,7 @@ class Proposer:
         repair = self._repairer.repair(x, metric, frame.centre)
         if not repair.feasible:
             return None
-        repair = self._inset(view, repair)
+        repair = self._inset(view, repair.x)
         step = _new_step(view, repair.x)
         if step is None:
             return None

@@ -62,10 +62,8 @@ def check(
     radius: float,
 ) -> None:
     """What holds for every minimum."""
-    x, f = found.repair.x, in_designs(model, frame, scale)
+    x, f = found.x, in_designs(model, frame, scale)
     assert fs.is_feasible(x)
-    assert found.repair.feasible
-    assert found.repair.max_violation == 0
     assert frame.distance(x) <= radius * (1 + 1e-9)
     assert found.value == pytest.approx(f(x), rel=1e-9, abs=1e-9)
     assert found.value < f(start)
@@ -84,7 +82,7 @@ def found_from(
     found = minimise(model, frame, scale, Repairer(fs), start, radius)
     assert found is not None
     check(found, model, frame, scale, fs, start, radius)
-    return found.repair.x
+    return found.x
 
 
 # -- known minima -------------------------------------------------------------------------------
@@ -287,8 +285,8 @@ def test_a_model_of_the_single_feasible_design() -> None:
     model = slope(np.array([1.0, 2.0]))
     found = minimise(model, plain_frame(start), 1.0, Repairer(fs), start, INF)
     if found is not None:
-        assert fs.is_feasible(found.repair.x)
-        np.testing.assert_allclose(found.repair.x, start, atol=1e-5)
+        assert fs.is_feasible(found.x)
+        np.testing.assert_allclose(found.x, start, atol=1e-5)
 
 
 def test_a_model_that_is_not_finite() -> None:
@@ -307,7 +305,7 @@ def test_a_search_that_is_not_below_gives_up_early() -> None:
     short = minimise(model, centre, 1.0, Repairer(fs), np.zeros(3), INF, below=-1e9)
     assert full is not None
     assert short is not None
-    assert fs.is_feasible(short.repair.x)
+    assert fs.is_feasible(short.x)
     assert full.value <= short.value < model.value(np.zeros(3))
 
 
@@ -337,5 +335,5 @@ def test_affine_maps_of_the_design_space(seed: int) -> None:
     assert b is not None
     assert a.value == pytest.approx(b.value, rel=1e-6, abs=1e-8)
     np.testing.assert_allclose(
-        mapped.coordinates(b.repair.x), frame.coordinates(a.repair.x), atol=1e-5
+        mapped.coordinates(b.x), frame.coordinates(a.x), atol=1e-5
     )
