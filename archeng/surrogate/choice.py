@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.surrogate.fit import Fit, System, fit, fit_with, make_system
+from archeng.surrogate.fit import Fit, fit_all, fit_with, make_system
 from archeng.surrogate.kernels import Kernels
 from archeng.surrogate.priors import NOISES, PRIORS, Prior
 from archeng.surrogate.transforms import Transform, transforms_for
@@ -54,19 +54,20 @@ def choose(
     """
     best: Choice | None = None
     for prior in PRIORS:
-        system = None if prior.rounds else make_system(kernels, prior, y)
-        if system is not None:
-            for transform in transforms or transforms_for(y):
-                best = _better(best, fitted(kernels, y, prior, transform, system))
+        if not prior.rounds:
+            for choice in _choices(kernels, y, prior, transforms or transforms_for(y)):
+                best = _better(best, choice)
     if best is None:
         return None
     transform = best.transform
     for prior in PRIORS:
         if prior.rounds:
-            best = _better(best, fitted(kernels, y, prior, transform))
+            for choice in _choices(kernels, y, prior, (transform,)):
+                best = _better(best, choice)
     prior = best.prior
     for noise in NOISES:
-        best = _better(best, fitted(kernels, y, replace(prior, noise=noise), transform))
+        for choice in _choices(kernels, y, replace(prior, noise=noise), (transform,)):
+            best = _better(best, choice)
     return best
 
 
@@ -75,19 +76,28 @@ def fitted(
     y: Floats,
     prior: Prior,
     transform: Transform,
-    system: System | None = None,
+    variances: Floats | None = None,
 ) -> Choice | None:
-    """Fit one prior and transform; ``system`` is that of the prior, if known."""
+    """Fit one prior and transform; ``variances`` (n, n) are those of a reweighted one, if known."""
     z = transform.apply(y)
-    found = fit(kernels, z, prior) if system is None else fit_with(system, z)
-    if found is None:
-        return None
-    return Choice(found, prior, transform, y)
+    system = make_system(kernels, prior, z, variances)
+    found = None if system is None else fit_with(system, z)
+    return None if found is None else Choice(found, prior, transform, y)
 
 
-def _better(a: Choice | None, b: Choice | None) -> Choice:
-    if a is None or b is None:
-        found = a or b
-        assert found is not None
-        return found
-    return b if b.score < a.score - _TIE else a
+def _choices(
+    kernels: Kernels, y: Floats, prior: Prior, transforms: Sequence[Transform]
+) -> list[Choice]:
+    """Fit a prior with some transforms, only one if it is reweighted."""
+    Z = np.stack([transform.apply(y) for transform in transforms], axis=1)
+    system = make_system(kernels, prior, Z[:, 0])
+    fits = [] if system is None else fit_all(system, Z)
+    return [
+        Choice(fit, prior, transform, y)
+        for fit, transform in zip(fits, transforms, strict=False)
+        if fit is not None
+    ]
+
+
+def _better(a: Choice | None, b: Choice) -> Choice:
+    return b if a is None or b.score < a.score - _TIE else a

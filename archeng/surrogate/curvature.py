@@ -149,7 +149,7 @@ class Approximation:
         last, length = outside[-1]
         if inside is None and len(outside) == 1:
             if last > 0:
-                return last * (length / aim) ** 1.3
+                return last * float((length / aim) ** 1.3)
             return self.first_pull(radius, damping)
         other, shorter = inside if inside is not None else outside[-2]
         rise = (1 / shorter - 1 / length) / (other - last)

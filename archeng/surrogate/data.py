@@ -133,15 +133,10 @@ def _net(u: Floats, distances: Floats, most: int) -> Integers:
     """Positions of the nearest designs that keep a distance from each other."""
     order = np.argsort(distances, kind="stable")[: 2 * most]
     near, lengths = u[order], distances[order] ** 2
-    squared = lengths[:, None] + lengths[None, :] - 2 * near @ near.T
-    close = squared <= _GAP**2 * lengths[None, :]  # column: too close to the row
-    taken = np.zeros(len(order), dtype=bool)
-    chosen: list[int] = []
-    for k, i in enumerate(order):
-        if taken[k]:
-            continue
-        chosen.append(int(i))
-        if len(chosen) == most:
-            break
-        taken |= close[k]
-    return np.array(chosen, dtype=np.intp)
+    squared = lengths[:, None] + lengths[None, :] - 2 * (near @ near.T)
+    close = np.triu(squared <= _GAP**2 * lengths, 1)  # column: farther away, too close to the row
+    left_out = np.zeros(len(order), dtype=bool)
+    for k in np.flatnonzero(close.any(axis=1)):
+        if not left_out[k]:
+            left_out |= close[k]
+    return np.asarray(order[~left_out][:most], dtype=np.intp)

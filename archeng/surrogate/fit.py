@@ -60,18 +60,17 @@ class System:
     size: float
     matrix: Floats
 
-    def solve(self, y: Floats) -> Floats:
-        """Weights and linear part (p + n + 1,); NaN if the system is singular."""
-        rhs = np.concatenate((y, np.zeros(self.A.shape[1] + 1)))
-        try:
-            return np.linalg.solve(self.matrix, rhs)
-        except np.linalg.LinAlgError:
-            return np.full(len(rhs), np.nan)
+    def solve(self, Y: Floats) -> Floats:
+        """Weights and linear part, (p + n + 1,) or (p + n + 1, k), for Y (p,) or (p, k).
 
-    @cached_property
-    def diagonal(self) -> Floats:
-        """Diagonal (p,) of the inverse of the matrix."""
-        return np.diag(np.linalg.inv(self.matrix))[: len(self.A)].copy()
+        NaN if the system is singular.
+        """
+        rhs = np.zeros((len(self.matrix), *Y.shape[1:]))
+        rhs[: len(Y)] = Y
+        try:
+            return np.asarray(np.linalg.solve(self.matrix, rhs), dtype=float)
+        except np.linalg.LinAlgError:
+            return np.full(rhs.shape, np.nan)
 
     def model(self, solution: Floats) -> Interpolant:
         """Turn the solution of the system into a model."""
@@ -90,21 +89,30 @@ class Fit:
 
     Attributes
     ----------
-    model : Interpolant
     solution : ndarray, shape (p + n + 1,)
     system : System
     y : ndarray, shape (p,)
+    known_diagonal : ndarray, shape (p,), optional
+        Of the inverse of the matrix.
     """
 
-    model: Interpolant
     solution: Floats
     system: System
     y: Floats
+    known_diagonal: Floats | None = None
+
+    @cached_property
+    def model(self) -> Interpolant:
+        """The model."""
+        return self.system.model(self.solution)
 
     @cached_property
     def errors(self) -> Floats:
         """Leave-one-out errors (p,)."""
-        w, diagonal = self.solution[: len(self.y)], self.system.diagonal
+        p = len(self.y)
+        w, diagonal = self.solution[:p], self.known_diagonal
+        if diagonal is None:
+            diagonal = np.diag(self.system.solve(np.eye(p)))
         sure = np.abs(diagonal) > 1e-14 * float(np.abs(diagonal).max())
         return np.divide(w, diagonal, out=np.zeros_like(w), where=sure)
 
@@ -144,7 +152,21 @@ def fit_with(system: System, y: Floats) -> Fit | None:
     solution = system.solve(y)
     if not np.all(np.isfinite(solution)):
         return None
-    return Fit(system.model(solution), solution, system, y)
+    return Fit(solution, system, y)
+
+
+def fit_all(system: System, Y: Floats) -> list[Fit | None]:
+    """Fit a model to each column of Y (p, k), and prepare their leave-one-out errors.
+
+    One factorisation does both.
+    """
+    p, k = Y.shape
+    solutions = system.solve(np.concatenate((Y, np.eye(p)), axis=1))
+    diagonal = np.diag(solutions[:p, k:]).copy()
+    return [
+        Fit(column, system, y, diagonal) if np.isfinite(column).all() else None
+        for column, y in zip(solutions.T[:k], Y.T, strict=True)
+    ]
 
 
 def make_system(
@@ -154,30 +176,19 @@ def make_system(
 
     The objectives matter only if it is reweighted, unless the weights are ``known`` (n, n).
     """
-    A = kernels.A
-    n = A.shape[1]
-    variances = np.full((n, n), prior.mixed)
-    np.fill_diagonal(variances, prior.diagonal)
-    K = kernels.even(prior)
-    rhs = np.concatenate((y, np.zeros(n + 1)))
     if prior.rounds and known is not None:
-        variances, K = known, kernels.uneven(prior, known)
-    for _ in range(0 if known is not None else prior.rounds):
-        M, _ = _matrix(kernels, K, prior)
-        try:
-            w = np.linalg.solve(M, rhs)[: len(y)]
-        except np.linalg.LinAlgError:
+        return _uneven_system(kernels, prior, known)
+    system = _even_system(kernels, prior)
+    for _ in range(prior.rounds):
+        w = system.solve(y)[: len(y)]
+        if not np.isfinite(w).all():
             return None
-        entries = np.abs(_hessian(A, w, variances))
+        entries = np.abs(_hessian(kernels.A, w, system.variances))
         largest = float(entries.max())
         if not 0 < largest < np.inf:
             break
-        variances = entries / largest + _SPARSE
-        K = kernels.uneven(prior, variances)
-    M, size = _matrix(kernels, K, prior)
-    if not prior.quadratic:
-        variances = np.ones((n, n))
-    return System(A, prior, variances, size, M)
+        system = _uneven_system(kernels, prior, entries / largest + _SPARSE)
+    return replace(system, prior=prior)
 
 
 def linear(A: Floats, y: Floats, rng: np.random.Generator | None = None) -> Interpolant:
@@ -195,6 +206,27 @@ def linear(A: Floats, y: Floats, rng: np.random.Generator | None = None) -> Inte
         slope = slope + size * (rng.standard_normal(n - rank) @ unknown)
     constant = float(y[0] - A[0] @ slope)
     return Interpolant(constant, slope, np.zeros((n, n)), A, np.zeros(p), 0.0, 0.0)
+
+
+def _even_system(kernels: Kernels, prior: Prior) -> System:
+    """Return the system with the prior's own variances, made once for these designs."""
+    key = replace(prior, name="", rounds=0)
+    system = kernels.systems.get(key)
+    if system is None:
+        n = kernels.A.shape[1]
+        variances = np.ones((n, n))
+        if prior.quadratic:
+            variances = np.full((n, n), prior.mixed)
+            np.fill_diagonal(variances, prior.diagonal)
+        M, size = _matrix(kernels, kernels.even(prior), prior)
+        system = kernels.systems[key] = System(kernels.A, key, variances, size, M)
+    return system
+
+
+def _uneven_system(kernels: Kernels, prior: Prior, variances: Floats) -> System:
+    """Return the system with other variances (n, n)."""
+    M, size = _matrix(kernels, kernels.uneven(prior, variances), prior)
+    return System(kernels.A, prior, variances, size, M)
 
 
 def _matrix(kernels: Kernels, K: Floats, prior: Prior) -> tuple[Floats, float]:

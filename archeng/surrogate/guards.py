@@ -32,7 +32,7 @@ from archeng.distribution import Floats, Integers
 from archeng.known import Limits
 from archeng.surrogate.choice import Choice
 from archeng.surrogate.data import Data, Frame
-from archeng.surrogate.fit import fit_with, linear, make_system
+from archeng.surrogate.fit import fit_all, linear, make_system
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum
 from archeng.surrogate.priors import PRIORS
@@ -296,8 +296,8 @@ def constraint_models(data: Data, limits: Limits) -> tuple[Interpolant, ...]:
     best: list[Choice | None] = [None] * m
     for prior in (*plain, *noisy):
         system = make_system(data.kernels, prior, values[:, 0])
-        for i in range(m):
-            fit = None if system is None else fit_with(system, values[:, i])
+        fits = [None] * m if system is None else fit_all(system, values)
+        for i, fit in enumerate(fits):
             if fit is not None:
                 choice, before = Choice(fit, prior, IDENTITY, gaps[:, i]), best[i]
                 if before is None or choice.score < before.score - 1e-6:

@@ -11,18 +11,26 @@ With designs a_k (p, n), the entries for the pair (a, b) are
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from archeng.distribution import Floats, Integers
 from archeng.surrogate.priors import Prior
 
+if TYPE_CHECKING:
+    from archeng.surrogate.fit import System
+
 
 class Kernels:
-    """Kernel matrices (p, p) of one set of designs A (p, n)."""
+    """Kernel matrices (p, p) of one set of designs A (p, n).
+
+    ``systems`` keeps what was made of them (:mod:`archeng.surrogate.fit`), by prior.
+    """
 
     def __init__(self, A: Floats) -> None:
         self.A = A
+        self.systems: dict[Prior, System] = {}
 
     def even(self, prior: Prior) -> Floats:
         """Return the kernel matrix with the prior's own variances."""
@@ -37,8 +45,10 @@ class Kernels:
     def uneven(self, prior: Prior, variances: Floats) -> Floats:
         """Return the kernel matrix with other variances (n, n) of the Hessian's entries."""
         i, j, products = self._monomials
-        weights = variances[i, j] * np.where(i == j, 0.5, 1.0)
-        return np.asarray(self._bases(prior) + (products * weights) @ products.T, dtype=float)
+        roots = np.sqrt(variances[i, j] * np.where(i == j, 0.5, 1.0))
+        half = products * roots
+        K = half @ half.T
+        return K if not (prior.spline or prior.radial) else K + self._bases(prior)
 
     @cached_property
     def squares(self) -> Floats:

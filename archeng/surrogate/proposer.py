@@ -11,7 +11,7 @@ from archeng.known import Known
 from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.fit import fit, linear, make_system
+from archeng.surrogate.fit import fit, linear
 from archeng.surrogate.guards import Guards, guarded_minimum
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum, Smooth, lowest
@@ -277,9 +277,8 @@ def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Ch
     if selection.prior >= 0 and calls - selection.calls < _patience(p):
         used = data.trimmed() if selection.trimmed else data
         prior = replace(PRIORS[selection.prior], noise=selection.noise)
-        system = make_system(used.kernels, prior, used.y, selection.variances)
         transform = TRANSFORMS[selection.transform]
-        choice = fitted(used.kernels, used.y, prior, transform, system)
+        choice = fitted(used.kernels, used.y, prior, transform, selection.variances)
         if choice is not None and len(used.y) >= n + 2:
             return selection, choice, used
     used, choice = data, choose(data.kernels, data.y)

@@ -11,7 +11,6 @@ from surrogate_helpers import Quadratic, coefficients, designs, few, normalised,
 
 from archeng.distribution import Floats
 from archeng.surrogate.choice import Choice, choose, fitted
-from archeng.surrogate.fit import make_system
 from archeng.surrogate.kernels import Kernels
 from archeng.surrogate.priors import PRIORS
 from archeng.surrogate.transforms import IDENTITY, transforms_for
@@ -42,7 +41,7 @@ def test_no_other_model_has_a_better_score(seed: int) -> None:
 @few
 @given(seed=seeds)
 def test_the_choice_can_be_fitted_again(seed: int) -> None:
-    """It belongs to its own prior and transform; a system that is kept gives the same."""
+    """It belongs to its own prior and transform; variances that are kept give the same."""
     rng = np.random.default_rng(seed)
     A = designs(rng, 9, 2)
     y = normalised(np.exp(Quadratic(rng, 2)(A)))
@@ -52,8 +51,8 @@ def test_the_choice_can_be_fitted_again(seed: int) -> None:
     again = fitted(kernels, y, best.prior, best.transform)
     assert again is not None
     assert again.score == pytest.approx(best.score, abs=1e-12)
-    system = make_system(kernels, best.prior, best.transform.apply(y))
-    kept = fitted(kernels, y, best.prior, best.transform, system)
+    variances = best.fit.system.variances
+    kept = fitted(kernels, y, best.prior, best.transform, variances)
     assert kept is not None
     assert kept.score == pytest.approx(best.score, abs=1e-12)
 
