@@ -5,7 +5,7 @@ Pure functions of frozen notes; who calls the model is :mod:`archeng.handlers.as
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from archeng.errors import JournalError
 from archeng.handlers.base import Search
 from archeng.surrogate import Mode, Selection, Trust, elsewhere
 
+_PARTS = ("trust", "selection")  # of the notes, dataclasses themselves
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
@@ -94,9 +95,9 @@ class Notes:
 
     def as_memory(self) -> dict[str, Any]:
         """Return plain numbers and arrays."""
-        flat = {f.name: getattr(self, f.name) for f in fields(self)}
-        for key in ("trust", "selection"):
-            part = asdict(flat.pop(key))
+        flat = dict(vars(self))
+        for key in _PARTS:
+            part = vars(flat.pop(key))
             flat.update({f"{key}_{name}": value for name, value in part.items()})
         return flat
 
@@ -110,7 +111,7 @@ class Notes:
             If the memory, which may come from a file, holds something else.
         """
         flat = dict(search.memory)
-        parts: dict[str, dict[str, Any]] = {"trust": {}, "selection": {}}
+        parts: dict[str, dict[str, Any]] = {key: {} for key in _PARTS}
         for name in list(flat):
             head, _, tail = name.partition("_")
             if head in parts:

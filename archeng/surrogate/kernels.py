@@ -10,7 +10,7 @@ With designs a_k (p, n), the entries for the pair (a, b) are
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +71,7 @@ class Kernels:
     @cached_property
     def _monomials(self) -> tuple[Integers, Integers, Floats]:
         """Indices i <= j, and the products a_i a_j (p, n (n + 1) / 2)."""
-        i, j = (k.astype(np.intp) for k in np.triu_indices(self.A.shape[1]))
+        i, j = _pairs(self.A.shape[1])
         return i, j, self.A[:, i] * self.A[:, j]
 
     @cached_property
@@ -88,3 +88,10 @@ class Kernels:
         squared = np.maximum(s[:, None] + s[None, :] - 2 * self._products_of_pairs, 0.0)
         np.fill_diagonal(squared, 0.0)
         return np.asarray(squared * np.sqrt(squared), dtype=float)
+
+
+@lru_cache(maxsize=8)
+def _pairs(n: int) -> tuple[Integers, Integers]:
+    """Return indices i <= j below n."""
+    i, j = np.triu_indices(n)
+    return i.astype(np.intp), j.astype(np.intp)

@@ -334,6 +334,4 @@ def test_affine_maps_of_the_design_space(seed: int) -> None:
     assert a is not None
     assert b is not None
     assert a.value == pytest.approx(b.value, rel=1e-6, abs=1e-8)
-    np.testing.assert_allclose(
-        mapped.coordinates(b.x), frame.coordinates(a.x), atol=1e-5
-    )
+    np.testing.assert_allclose(mapped.coordinates(b.x), frame.coordinates(a.x), atol=1e-5)
