@@ -158,6 +158,10 @@ class Approximation:
             return float(min(max(better, 1.02 * last), 0.98 * other))
         return float(min(max(better, 1.2 * last), 20 * last))
 
+    def bowl(self, pull: float) -> bool:
+        """Whether the pull makes the quadratic model convex: then it has no other minima."""
+        return float(self.axes.eigenvalues[0]) >= -pull
+
     def first_pull(self, radius: float, damping: float) -> float:
         """Return a pull with a minimum near the radius, by the minima without rows."""
         aim = _AIM * radius / _SHORTER

@@ -35,7 +35,7 @@ from archeng.surrogate.data import Frame
 
 _STEPS = 6
 _FEW = 2  # steps after which the search from a worse start ends
-_FINALISTS = 5  # of many starts
+_STAGES = ((1, 10), (1, 5), (2, 3), (2, 1))  # steps, and how many of the starts go on
 _TRIALS = 6
 _FEWER_TRIALS = 4  # after the first step
 _ENOUGH = 1e-4  # gain of a step relative to all gain so far at which the search ends
@@ -124,22 +124,27 @@ def lowest(
 ) -> Minimum | None:
     """Return the lowest minimum that is found from some feasible designs.
 
-    With many starts only the best ones after a few steps go on.
+    Anywhere, from many starts, the best ones go on after each stage. In a trust region there are
+    no other starts once it is certain that there is no other minimum.
     """
     curvature = Curvature(frame, scale, repairer)
-    descents: list[_Descent] = []
-    lowest_value, pull = np.inf, 0.0
-    for start in starts:
-        descent = _Descent(model, curvature, start, radius, pull)
-        descent.go(_FEW)
-        if len(starts) <= _FINALISTS and descent.value <= lowest_value:
-            descent.go(_STEPS - _FEW)
-            lowest_value, pull = descent.value, descent.pull
-        descents.append(descent)
-    descents = sorted((d for d in descents if d.best is not None), key=lambda d: d.value)
-    if len(starts) > _FINALISTS:
-        for descent in descents[:_FINALISTS]:
-            descent.go(_STEPS - _FEW)
+    if np.isinf(radius) and len(starts) > _STAGES[0][1]:
+        descents = [_Descent(model, curvature, start, radius) for start in starts]
+        for steps, best in _STAGES:
+            for descent in descents:
+                descent.go(steps)
+            descents = sorted(descents, key=lambda d: d.value)[:best]
+    else:
+        descents, value, pull = [], np.inf, 0.0
+        for start in starts:
+            descent = _Descent(model, curvature, start, radius, pull)
+            descent.go(_FEW)
+            if descent.value <= value:
+                descent.go(_STEPS - _FEW)
+                value, pull = descent.value, descent.pull
+            descents.append(descent)
+            if descent.certain:
+                break
     found = [d.best for d in descents if d.best is not None]
     return min(found, key=lambda m: m.value, default=None)
 
@@ -163,6 +168,7 @@ class _Descent:
         self._begin, self._first = self._v, self.value
         self.pull, self._damping = pull, 0.0
         self._ended = False
+        self.certain = False
 
     def go(self, steps: int) -> None:
         """Take so many steps, fewer if the search ends."""
@@ -186,6 +192,7 @@ class _Descent:
         edge = found.pull > 0 and found.length > _EDGE * self._radius
         exact = self._model.is_quadratic and near.exact(found.pull, self._damping)
         exact = exact and (edge or found.pull == 0)
+        self.certain = exact or (edge and self._model.is_quadratic and near.bowl(found.pull))
         self.pull = found.pull if edge else found.pull / 8
         self._damping = self._damping / 8 if self._damping > 1e-4 * near.top else 0.0
         enough = _ENOUGH_AT_EDGE if edge else _ENOUGH
