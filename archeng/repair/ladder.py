@@ -186,7 +186,7 @@ class Repairer:
     def _short_search(
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
     ) -> tuple[Problem, _Point, int]:
-        """Search from a feasible point, at which the rows are scaled, then from x itself."""
+        """Search from a feasible point, then from x itself."""
         problem = self._maker_of().make(self._metric_of(distribution), x, values)
         solver, name = next(self._rungs())
         options = {"effort": NEARBY} if name == "sqp" else {}

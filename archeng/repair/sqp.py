@@ -60,7 +60,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to try: iterations, and how many of them may relax inconsistent rows."""
+    """How long to try: iterations, and how many of them may relax inconsistent rows.
+
+    With ``foresee``, a first step that goes too far is computed again with its multipliers, so
+    that it sees the curvature of the rows.
+    """
 
     iterations: int
     relaxed_steps: int

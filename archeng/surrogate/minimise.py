@@ -121,11 +121,13 @@ def lowest(
     repairer: Repairer,
     starts: Sequence[Floats],
     radius: float,
+    brief: bool = False,
 ) -> Minimum | None:
     """Return the lowest minimum that is found from some feasible designs.
 
     Anywhere, from many starts, the best ones go on after each stage. In a trust region there are
-    no other starts once it is certain that there is no other minimum.
+    no other starts once the model has no other minimum there: if all rows are linear, or if
+    ``brief``.
     """
     curvature = Curvature(frame, scale, repairer)
     if np.isinf(radius) and len(starts) > _STAGES[0][1]:
@@ -143,7 +145,7 @@ def lowest(
                 descent.go(_STEPS - _FEW)
                 value, pull = descent.value, descent.pull
             descents.append(descent)
-            if descent.certain:
+            if descent.certain and (brief or repairer.feasible_set.is_linear):
                 break
     found = [d.best for d in descents if d.best is not None]
     return min(found, key=lambda m: m.value, default=None)

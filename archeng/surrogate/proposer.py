@@ -153,15 +153,16 @@ class Proposer:
             return None
         anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
         radius = np.inf if anywhere else trust.radius
+        brief = trust.mode is Mode.EXPLOIT and trust.failures == 0
         if anywhere:
             starts = self._far_starts(view)
-        elif trust.mode is Mode.EXPLOIT and trust.failures == 0 and _convex(model):
+        elif brief and _convex(model):
             starts = [frame.centre]
         else:
             starts = self._starts(view, trust)
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
         if view.guards is None:
-            best = self._lowest(model, view, starts, radius)
+            best = self._lowest(model, view, starts, radius, brief)
             gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
             expected = prices = np.zeros(0)
         else:
@@ -187,10 +188,16 @@ class Proposer:
         return Proposal(repair, trust.mode, gain, step, slope, expected, prices)
 
     def _lowest(
-        self, model: Smooth, view: _View, starts: list[Floats], radius: float
+        self,
+        model: Smooth,
+        view: _View,
+        starts: list[Floats],
+        radius: float,
+        brief: bool = False,
     ) -> Minimum | None:
         """Return the lowest minimum that is found from the starts."""
-        return lowest(model, view.frame, view.data.scale, self._repairer, starts, radius)
+        scale = view.data.scale
+        return lowest(model, view.frame, scale, self._repairer, starts, radius, brief)
 
     def _inset(self, view: _View, x: Floats) -> Repair:
         """Return a feasible design with the margins that repairs have in the frame.
