@@ -5,7 +5,7 @@ Pure functions of frozen notes; who calls the model is :mod:`archeng.handlers.as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from archeng.errors import JournalError
 from archeng.handlers.base import Search
 from archeng.surrogate import Mode, Selection, Trust, elsewhere
 
-_PARTS = ("trust", "selection")  # of the notes, dataclasses themselves
+_TRUST, _SELECTION = ([f.name for f in fields(part)] for part in (Trust, Selection))
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
@@ -96,7 +96,7 @@ class Notes:
     def as_memory(self) -> dict[str, Any]:
         """Return plain numbers and arrays."""
         flat = dict(vars(self))
-        for key in _PARTS:
+        for key in ("trust", "selection"):
             part = vars(flat.pop(key))
             flat.update({f"{key}_{name}": value for name, value in part.items()})
         return flat
@@ -111,14 +111,10 @@ class Notes:
             If the memory, which may come from a file, holds something else.
         """
         flat = dict(search.memory)
-        parts: dict[str, dict[str, Any]] = {key: {} for key in _PARTS}
-        for name in list(flat):
-            head, _, tail = name.partition("_")
-            if head in parts:
-                parts[head][tail] = flat.pop(name)
         try:
-            parts["trust"]["mode"] = Mode(parts["trust"]["mode"])
-            trust, selection = Trust(**parts["trust"]), Selection(**parts["selection"])
+            flat["trust_mode"] = Mode(flat["trust_mode"])
+            trust = Trust(**{name: flat.pop(f"trust_{name}") for name in _TRUST})
+            selection = Selection(**{name: flat.pop(f"selection_{name}") for name in _SELECTION})
             return cls(**flat, trust=trust, selection=selection)
         except (KeyError, TypeError, ValueError) as error:
             raise JournalError(

@@ -22,7 +22,7 @@ mu          shortens steps that do not lower the model             ``damping``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -119,7 +119,7 @@ def lowest(
     frame: Frame,
     scale: float,
     repairer: Repairer,
-    starts: Sequence[Floats],
+    starts: Iterable[Floats],
     radius: float,
     brief: bool = False,
 ) -> Minimum | None:
@@ -130,7 +130,7 @@ def lowest(
     ``brief``.
     """
     curvature = Curvature(frame, scale, repairer)
-    if np.isinf(radius) and len(starts) > _STAGES[0][1]:
+    if np.isinf(radius):
         descents = [_Descent(model, curvature, start, radius) for start in starts]
         for steps, best in _STAGES:
             for descent in descents:

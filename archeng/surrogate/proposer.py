@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -154,9 +155,10 @@ class Proposer:
         anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
         radius = np.inf if anywhere else trust.radius
         brief = trust.mode is Mode.EXPLOIT and trust.failures == 0
+        starts: Iterable[Floats]
         if anywhere:
             starts = self._far_starts(view)
-        elif brief and _convex(model):
+        elif brief and not model.is_quadratic and _convex(model):
             starts = [frame.centre]
         else:
             starts = self._starts(view, trust)
@@ -172,7 +174,7 @@ class Proposer:
                 view.guards,
                 frame,
                 (radius, slope),
-                starts,
+                list(starts),
                 lambda changed, where: self._lowest(changed, view, where, radius),
             )
             if guarded is None:
@@ -191,7 +193,7 @@ class Proposer:
         self,
         model: Smooth,
         view: _View,
-        starts: list[Floats],
+        starts: Iterable[Floats],
         radius: float,
         brief: bool = False,
     ) -> Minimum | None:
@@ -220,25 +222,26 @@ class Proposer:
                 starts.append(near)
         return [frame.centre, *starts]
 
-    def _starts(self, view: _View, trust: Trust) -> list[Floats]:
-        """Return feasible designs in the trust region: the centre, and another one.
+    def _starts(self, view: _View, trust: Trust) -> Iterator[Floats]:
+        """Feasible designs in the trust region: the centre, and another one if it is asked for.
 
         The other one is the best known one after a failure, else a random one.
         """
         frame, known, radius = view.frame, view.known, trust.radius
+        yield frame.centre
         if trust.mode is Mode.EXPLOIT and trust.failures:
             distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
             others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
             if others.any():
                 objectives = np.where(others, known.objectives, np.inf)
-                return [frame.centre, known.points[int(np.argmin(objectives))]]
+                yield known.points[int(np.argmin(objectives))]
+                return
         u = view.rng.standard_normal(len(frame.centre))
         metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
         x = frame.design(0.6 * radius * u / np.linalg.norm(u))
         near = self._repairer.near(x, metric, frame.centre)
         if near is not None and frame.distance(near) <= radius:
-            return [frame.centre, near]
-        return [frame.centre]
+            yield near
 
     def _sample(self, view: _View, radius: float) -> Proposal | None:
         """Return a random feasible design in the trust region."""
