@@ -17,8 +17,12 @@ g, H        gradient and Hessian of the model at v                 in full
 b           raised absolute eigenvalues, shape (n,)                ``bends``
 U^T g       gradient along the eigenvectors, shape (n,)            ``slope``
 U^T v       v along the eigenvectors, shape (n,)                   ``place``
-lambda, mu  see :mod:`archeng.surrogate.minimise`                  ``pull``, ``damping``
+lambda      pull towards the centre                                ``pull``
+mu          shortens the step from v                               ``damping``
 ==========  =====================================================  ===============
+
+J. J. More, D. C. Sorensen. Computing a trust region step. SIAM Journal on Scientific and
+Statistical Computing 4, 1983.
 """
 
 from __future__ import annotations
@@ -129,6 +133,10 @@ class Approximation:
         nearly = _LITTLE * pull
         return damping <= nearly and (least >= raised or (least >= -nearly and raised <= nearly))
 
+    def convex(self, pull: float) -> bool:
+        """Whether the pull makes a quadratic model convex: then it has no other minimum."""
+        return float(self.axes.eigenvalues[0]) >= -pull
+
     def more(self, pull: float, damping: float) -> float:
         """Return the next damping after a step that does not lower the model."""
         return max(5 * damping, _FIRST_DAMPING * self.top, pull / 2)
@@ -142,25 +150,21 @@ class Approximation:
     ) -> float:
         """Return the next pull, by the pulls and lengths of minima outside and inside the radius.
 
-        One over the length is nearly linear in the pull [Hebden 1973]; the first time, the
-        lengths of minima without rows tell.
+        One over the length is nearly linear in the pull [More and Sorensen 1983]; the first
+        time, the lengths of minima without rows tell.
         """
         aim = _AIM * radius
         last, length = outside[-1]
         if inside is None and len(outside) == 1:
-            if last > 0:
-                return last * float((length / aim) ** 1.3)
-            return self.first_pull(radius, damping)
-        other, shorter = inside if inside is not None else outside[-2]
-        rise = (1 / shorter - 1 / length) / (other - last)
+            if last == 0:
+                return self.first_pull(radius, damping)
+            return last * float((length / aim) ** 1.3)
+        other, its_length = inside or outside[-2]
+        rise = (1 / its_length - 1 / length) / (other - last)
         better = last + (1 / aim - 1 / length) / rise if rise > 0 else np.inf
-        if inside is not None:
-            return float(min(max(better, 1.02 * last), 0.98 * other))
-        return float(min(max(better, 1.2 * last), 20 * last))
-
-    def bowl(self, pull: float) -> bool:
-        """Whether the pull makes the quadratic model convex: then it has no other minima."""
-        return float(self.axes.eigenvalues[0]) >= -pull
+        if inside is None:
+            return float(np.clip(better, 1.2 * last, 20 * last))
+        return float(np.clip(better, 1.02 * last, 0.98 * other))
 
     def first_pull(self, radius: float, damping: float) -> float:
         """Return a pull with a minimum near the radius, by the minima without rows."""

@@ -55,7 +55,7 @@ class Minimum:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """A step that lowers the model: its design and coordinates, value, length and pull."""
+    """A design (n,), its coordinates y (n,) and their length, the model's value, the pull."""
 
     x: Floats
     y: Floats
@@ -192,9 +192,10 @@ class _Descent:
         self._x, self._v, self.value = found.x, found.y, found.value
         self.best = Minimum(found.x, found.value)
         edge = found.pull > 0 and found.length > _EDGE * self._radius
-        exact = self._model.is_quadratic and near.exact(found.pull, self._damping)
-        exact = exact and (edge or found.pull == 0)
-        self.certain = exact or (edge and self._model.is_quadratic and near.bowl(found.pull))
+        exact = False
+        if self._model.is_quadratic and (edge or found.pull == 0):
+            exact = near.exact(found.pull, self._damping)
+            self.certain = exact or (edge and near.convex(found.pull))
         self.pull = found.pull if edge else found.pull / 8
         self._damping = self._damping / 8 if self._damping > 1e-4 * near.top else 0.0
         enough = _ENOUGH_AT_EDGE if edge else _ENOUGH
@@ -202,41 +203,45 @@ class _Descent:
 
     def _trials(self, near: Approximation) -> _Trial | None:
         """Change pull and damping until the step is short enough and lowers the model."""
-        radius, value = self._radius, self.value
+        radius = self._radius
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
         for trial in range(_TRIALS if self.best is None else _FEWER_TRIALS):
-            thorough = self.best is None and inside is None and trial == _TRIALS - 1
-            x = near.minimum(self.pull, self._damping, thorough)
-            if x is None:
-                if inside is not None:
-                    return inside
-                if self.pull == 0 and np.isfinite(radius):
-                    self.pull = near.first_pull(radius, self._damping)
-                else:
-                    self._damping = near.more(self.pull, self._damping)
+            last = self.best is None and inside is None and trial == _TRIALS - 1
+            found = self._tried(near.minimum(self.pull, self._damping, thorough=last))
+            lower = found is not None and found.value < self.value - 1e-14 * abs(self.value)
+            if inside is not None and not (found is not None and (found.length > radius or lower)):
+                return inside
+            if found is None and self.pull == 0 and np.isfinite(radius):
+                self.pull = near.first_pull(radius, self._damping)
                 continue
-            y = self._curvature.coordinates(x)
-            length = float(np.sqrt(y @ y))
-            if length > radius:
-                outside.append((self.pull, length))
-            else:
-                lower = self._model.value(y)
-                if lower < value - 1e-14 * abs(value):
-                    if inside is None or lower < inside.value:
-                        inside = _Trial(x, y, lower, length, self.pull)
-                    if not outside or length > _NEARLY * radius:
-                        return inside
-                elif inside is not None:
+            if found is not None and found.length > radius:
+                outside.append((self.pull, found.length))
+            elif found is not None and lower:
+                inside = found if inside is None or found.value < inside.value else inside
+                if not outside or found.length > _NEARLY * radius:
                     return inside
-                else:
-                    step, moved = y - self._v, self._v - self._begin
-                    if float(step @ step) <= _ENOUGH**2 * float(moved @ moved):
-                        return None
-                    self._damping = near.more(self.pull, self._damping)
-                    continue
+            else:
+                if found is not None and self._short(found):
+                    return None
+                self._damping = near.more(self.pull, self._damping)
+                continue
             if inside is not None and trial >= _ENOUGH_TRIALS:
                 return inside
             known = None if inside is None else (inside.pull, inside.length)
             self.pull = near.pull(outside, known, radius, self._damping)
         return inside
+
+    def _tried(self, x: Floats | None) -> _Trial | None:
+        """Return what there is to know about a design, if there is one."""
+        if x is None:
+            return None
+        y = self._curvature.coordinates(x)
+        length = float(np.sqrt(y @ y))
+        value = self._model.value(y) if length <= self._radius else np.inf
+        return _Trial(x, y, value, length, self.pull)
+
+    def _short(self, found: _Trial) -> bool:
+        """Whether a step is next to nothing of the way so far."""
+        step, way = found.y - self._v, self._v - self._begin
+        return float(step @ step) <= _ENOUGH**2 * float(way @ way)
