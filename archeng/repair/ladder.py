@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from archeng.repair.sqp import NEARBY, QUICK, Answer, Outcome, SequentialQp
 from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3
+_NEAREST = 1e-6  # residual of a point that is the nearest one but for rounding
 _POLISH_STEPS = 6
 _ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
 _OTHER = 10.0  # change of a gradient between input and answer that calls for a new scale
@@ -46,6 +48,13 @@ class _Point:
     residual: float
     solver: str
     multipliers: Floats
+
+
+class Near(NamedTuple):
+    """A feasible point (n,), and whether it is the nearest one, at least locally."""
+
+    x: Floats
+    nearest: bool
 
 
 class Repairer:
@@ -174,14 +183,14 @@ class Repairer:
             return _record(RepairKind.NEAREST, problem, point, iterations)
         return _failed(problem, point, iterations, start)
 
-    def near(self, x: Floats, distribution: Distribution, start: Floats) -> Floats | None:
+    def near(self, x: Floats, distribution: Distribution, start: Floats) -> Near | None:
         """Return the point of :meth:`towards` without a record; None if the search fails."""
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
-            return x
+            return Near(x, True)
         _, point, _ = self._short_search(x, values, distribution, start)
-        return point.y if point.feasible else None
+        return Near(point.y, point.residual <= _NEAREST) if point.feasible else None
 
     def _short_search(
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats

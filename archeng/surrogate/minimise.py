@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.repair import Repairer
+from archeng.repair import Near, Repairer
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
@@ -55,9 +55,13 @@ class Minimum:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """A design (n,), its coordinates y (n,) and their length, the model's value, the pull."""
+    """A design x (n,) at coordinates y (n,) of some length, the model's value and the pull.
+
+    ``exact`` says whether it is the minimum that was looked for, or just a feasible design.
+    """
 
     x: Floats
+    exact: bool
     y: Floats
     value: float
     length: float
@@ -193,7 +197,7 @@ class _Descent:
         self.best = Minimum(found.x, found.value)
         edge = found.pull > 0 and found.length > _EDGE * self._radius
         exact = False
-        if self._model.is_quadratic and (edge or found.pull == 0):
+        if found.exact and self._model.is_quadratic and (edge or found.pull == 0):
             exact = near.exact(found.pull, self._damping)
             self.certain = exact or (edge and near.convex(found.pull))
         self.pull = found.pull if edge else found.pull / 8
@@ -232,14 +236,14 @@ class _Descent:
             self.pull = near.pull(outside, known, radius, self._damping)
         return inside
 
-    def _tried(self, x: Floats | None) -> _Trial | None:
+    def _tried(self, near: Near | None) -> _Trial | None:
         """Return what there is to know about a design, if there is one."""
-        if x is None:
+        if near is None:
             return None
-        y = self._curvature.coordinates(x)
+        y = self._curvature.coordinates(near.x)
         length = float(np.sqrt(y @ y))
         value = self._model.value(y) if length <= self._radius else np.inf
-        return _Trial(x, y, value, length, self.pull)
+        return _Trial(near.x, near.nearest, y, value, length, self.pull)
 
     def _short(self, found: _Trial) -> bool:
         """Whether a step is next to nothing of the way so far."""

@@ -219,7 +219,7 @@ class Proposer:
             x = start + view.rng.uniform(-0.5, 1.5) * (other - start)
             near = self._repairer.near(x, metric, start)
             if near is not None:
-                starts.append(near)
+                starts.append(near.x)
         return [frame.centre, *starts]
 
     def _starts(self, view: _View, trust: Trust) -> Iterator[Floats]:
@@ -240,8 +240,8 @@ class Proposer:
         metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
         x = frame.design(0.6 * radius * u / np.linalg.norm(u))
         near = self._repairer.near(x, metric, frame.centre)
-        if near is not None and frame.distance(near) <= radius:
-            yield near
+        if near is not None and frame.distance(near.x) <= radius:
+            yield near.x
 
     def _sample(self, view: _View, radius: float) -> Proposal | None:
         """Return a random feasible design in the trust region."""
