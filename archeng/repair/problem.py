@@ -39,7 +39,7 @@ EPSILON = float(np.finfo(float).eps)
 _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
 _SLAB = 1e-9  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
-_LARGE = 1e20
+_LARGE = 1e150  # slopes beyond this have no usable length: its square overflows
 _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
 
 Limits = tuple[Floats, Floats]
