@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except ArchengError as error:
-        sys.stderr.write(f"archeng: error: {error}\n")
+        sys.stderr.write(f"archeng: error: {error} [{error.id}]\n")
         return 2
     except BrokenPipeError:  # the reader of our output, such as `head`, has enough
         return 0
