@@ -3,12 +3,12 @@
 Conventions, invisible where Markdown is shown:
 
 - ```` ```python ```` blocks of a page run in order, in one namespace and one empty directory.
-- ```` ```sh ```` blocks run in the same directory, line by line in one shell that stops at the first
-  failure. ``make`` lines are not for that directory: see ``run_make``.
+- ```` ```sh ```` blocks of README and tutorials run in the same directory, in one shell that stops at
+  the first failure; those of other pages only with ``<!-- run -->`` above. ``make`` lines are not for
+  that directory: see ``run_make``.
 - ``<!-- file: NAME -->`` above a block of any language: it is written to that file, not run.
 - ``<!-- output -->`` above a ```` ```text ```` block: what the block before it printed. ``...`` stands
   for anything.
-- ``<!-- not run: WHY -->`` above a block: it is only shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<what>file|output|not run)(?:: (?P<name>.*?))? -->\n\n?)?"
+    r"^(?:<!-- (?P<what>file|output|run)(?:: (?P<name>.*?))? -->\n\n?)?"
     r"```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -79,7 +79,7 @@ def run_page(page: Path, folder: Path, languages: tuple[str, ...]) -> dict[str, 
             (folder / block.name).write_text(block.text, encoding="utf-8")
         elif block.what == "output":
             assert shows(block.text, printed), f"{where}, line {block.line}, prints:\n{printed}"
-        elif block.what == "not run" or block.language not in languages:
+        elif block.language not in languages and block.what != "run":
             continue
         elif block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as stream:
