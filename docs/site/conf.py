@@ -26,7 +26,13 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "docs/**.md", "case_studies/**/README.md"]
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "docs/**.md",
+    "case_studies/README.md",
+    "case_studies/*/README.md",
+]
 nitpicky = True  # a reference that leads nowhere is a warning, and `make docs` takes no warnings
 nitpick_ignore_regex = [
     # types in words, such as "tuple of str", and those of other packages
