@@ -43,6 +43,8 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4  # as on GitHub
 highlight_language = "text"
 
+toc_object_entries = False  # the headings of the API page are enough
+
 autodoc_typehints = "none"  # the docstrings have them
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False

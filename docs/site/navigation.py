@@ -48,23 +48,40 @@ def setup(app: Any) -> None:
 
 
 def pages(found: set[str], folder: str, first: list[str]) -> list[str]:
-    """Return the pages of a folder that were found: the named ones, then the others."""
+    """Return the pages of a folder for the side bar: the named ones, then the others.
+
+    Folders below it are there by their README, which has their other pages (`_below`).
+    """
     named = [f"{folder}/{name}" for name in first]
-    others = sorted(p for p in found if p.startswith(f"{folder}/") and p not in named)
+    others = [p for p in found if p.startswith(f"{folder}/") and p not in named]
+    others = sorted(p for p in others if not any(p in _below(found, r) for r in found))
     return [p for p in named if p in found] + others
 
 
+def _below(found: set[str], readme: str) -> list[str]:
+    """Pages beside the README of a folder within a section, such as docs/benchmarks/paper."""
+    folder, _, name = readme.rpartition("/")
+    tops = [top for top, _ in SECTIONS.values()]
+    if name != "README" or not any(folder.startswith(f"{top}/") for top in tops):
+        return []
+    return sorted(p for p in found if p.startswith(f"{folder}/") and p != readme)
+
+
 def _add_contents(app: Any, docname: str, source: list[str]) -> None:
+    found = set(app.env.found_docs)
+    below = _below(found, docname)
+    if below:
+        source[0] += _toctree(below)
     if docname != app.config.root_doc:
         return
-    found = set(app.env.found_docs)
     for caption, (folder, first) in SECTIONS.items():
-        source[0] += _toctree(pages(found, folder, first), f":caption: {caption}\n")
-    source[0] += _toctree([p for p in ALONE if p in found], ":caption: More\n")
+        source[0] += _toctree(pages(found, folder, first), caption)
+    source[0] += _toctree([p for p in ALONE if p in found], "More")
 
 
-def _toctree(documents: list[str], options: str) -> str:
-    listed = "\n".join(documents)
+def _toctree(documents: list[str], caption: str = "") -> str:
+    options = f":caption: {caption}\n" if caption else ""
+    listed = "\n".join(f"/{document}" for document in documents)
     return f"\n\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n{options}\n{listed}\n```\n"
 
 
