@@ -2,13 +2,13 @@
 
 Conventions, invisible where Markdown is shown:
 
-- ```` ```python ```` blocks of a page run in order, in one namespace and one empty directory.
-- ```` ```sh ```` blocks of README and tutorials run in the same directory, in one shell that stops at
-  the first failure; those of other pages only with ``<!-- run -->`` above. ``make`` lines are not for
-  that directory: see ``run_make``.
+- Python blocks of a page run in order, in one namespace and one empty directory.
+- Shell blocks (``sh``) of README and tutorials run in the same directory, in one shell that stops
+  at the first failure; those of other pages only with ``<!-- run -->`` above. ``make`` lines are
+  not for that directory: see ``run_make``.
 - ``<!-- file: NAME -->`` above a block of any language: it is written to that file, not run.
-- ``<!-- output -->`` above a ```` ```text ```` block: what the block before it printed. ``...`` stands
-  for anything.
+- ``<!-- output -->`` above a ``text`` block: it is what the block before it printed, and ``...``
+  stands for anything.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def run_shell(text: str, folder: Path) -> str:
 def run_make(text: str, folder: Path) -> str:
     """Run ``make`` lines as far as that makes sense within a test.
 
-    Every target must exist (``make --dry-run``). Of ``make demo`` the last command is run, with this
-    Python; setting up an environment, and the test suite within itself, are not.
+    Every target must exist (``make --dry-run``). Of ``make demo`` the last command is run, with
+    this Python; setting up an environment, and the test suite within itself, are not.
     """
     printed = ""
     for line in filter(str.strip, text.splitlines()):

@@ -24,7 +24,8 @@ def imported(name: str) -> ModuleType:
     """Import a module of docs/site."""
     path = ROOT / "docs" / "site" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"docs_site_{name}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -89,7 +90,7 @@ def test_every_setting_is_on_its_page_with_its_default() -> None:
     text = (REFERENCE / "settings.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| (.+) \|$", text, re.MULTILINE)
     assert [name for name, _, _ in rows] == [f.name for f in fields(archeng.Settings)]
-    assert dict((n, d) for n, d, _ in rows)["margin"] == "1e-11"
+    assert {n: d for n, d, _ in rows}["margin"] == "1e-11"
     assert all(len(meaning) > 20 for _, _, meaning in rows)
 
 
