@@ -24,7 +24,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "case_studies").rglob("*.md")),
+]
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<what>file|output|run)(?:: (?P<name>.*?))? -->\n\n?)?"
     r"```(?P<language>\w*)\n(?P<text>.*?)^```$",

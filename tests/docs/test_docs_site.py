@@ -46,7 +46,7 @@ def test_all_pages_are_there(site: Path) -> None:
     for page in pages:
         assert (site / page.relative_to(ROOT)).with_suffix(".html").is_file(), page
     first = (site / "README.html").read_text("utf-8")
-    sections = "Tutorials, How to, Reference, Explanation, Benchmarks, Case studies".split(", ")
+    sections = ["Tutorials", "How to", "Reference", "Explanation", "Benchmarks", "Case studies"]
     for caption in sections:
         assert f'<span class="caption-text">{caption}</span>' in first
     assert 'url=README.html"' in (site / "index.html").read_text("utf-8")
