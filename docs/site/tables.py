@@ -25,6 +25,8 @@ AFTER_STOP = {
     "MAX_TIME": "the same with `max_time=`",
     "CALLBACK": "your callback raised `StopIteration`",
     "INTERRUPTED": "Ctrl-C; `archeng.resume` goes on exactly there",
+    "RUNNING": "wait; `archeng status` and `archeng dashboard` look at the journal meanwhile",
+    "CUT_OFF": "`archeng.resume` goes on exactly where it was",
     "MAX_FAILURES": "read `result.evaluations[i].message`; mend the simulator, then resume",
     "MAX_ITERATIONS": "the objective is hard for this population: allow `restarts=`",
     "RESTART_BUDGET": "seen within a run: small restarts of BIPOP have a limit of their own",
@@ -43,6 +45,7 @@ AFTER_STATUS = {
     "TARGET": "use the design",
     "CONVERGED": "use the design; it is a local optimum of a black box, not a proof",
     "STOPPED": "the design may be used; more calls may find a better one",
+    "SO_FAR": "the run has not ended: wait, or resume it",
     "VIOLATING": "look at `result.simulated`: relax a limit, or allow more calls",
     "NONE": "read the messages in `result.evaluations`",
 }
@@ -63,7 +66,7 @@ def statuses() -> str:
 
     rows = [
         (f"`{s.name}`", s.value, "yes" if s.name in ("TARGET", "CONVERGED") else "no",
-         AFTER_STATUS[s.name])
+         AFTER_STATUS.get(s.name, ""))
         for s in Status
     ]  # fmt: skip
     return _table(("`Status`", "the design is", "`success`", "what to do"), rows)
@@ -73,7 +76,7 @@ def stop_reasons() -> str:
     """Return why a run may end."""
     from archeng import StopReason
 
-    rows = [(f"`{r.name}`", r.value, AFTER_STOP[r.name]) for r in StopReason]
+    rows = [(f"`{r.name}`", r.value, AFTER_STOP.get(r.name, "")) for r in StopReason]
     return _table(("`StopReason`", "the run ended because", "what to do"), rows)
 
 

@@ -96,8 +96,8 @@ def test_every_setting_is_on_its_page_with_its_default() -> None:
 
 def test_every_status_and_stop_reason_has_advice() -> None:
     tables = imported("tables")
-    assert set(tables.AFTER_STOP) == {r.name for r in archeng.StopReason}
-    assert set(tables.AFTER_STATUS) == {s.name for s in archeng.Status}
+    assert {r.name for r in archeng.StopReason} <= set(tables.AFTER_STOP)
+    assert {s.name for s in archeng.Status} <= set(tables.AFTER_STATUS)
     text = (REFERENCE / "statuses.md").read_text("utf-8")
     for member in [*archeng.Status, *archeng.StopReason]:
         assert f"| `{member.name}` | {member.value} |" in text
