@@ -330,6 +330,11 @@ def _existing(path: str | Path) -> Path:
     return file
 
 
+def is_written(path: str | Path) -> bool:
+    """Whether some process is writing a journal."""
+    return is_held(Path(path))
+
+
 def is_still(path: str | Path) -> bool:
     """Whether nobody writes a journal, and everything is in its one file."""
     file = Path(path)

@@ -81,7 +81,7 @@ def contents(parts: Sequence[Section]) -> str:
 
 
 def section_html(section: Section, source: Callable[[str], str]) -> str:
-    """Return a section; ``source`` gives the address of a figure of a kind."""
+    """Return a section; ``source`` gives the address of a figure of a kind, empty for none yet."""
     inside = "\n".join(_block(block, source) for block in section.blocks)
     return (
         f'<section id="{escape(section.key)}">\n<h2>{escape(section.title)}</h2>\n'
@@ -100,8 +100,10 @@ def _block(block: Block, source: Callable[[str], str]) -> str:
             )
             return f'<dl class="facts">{inside}</dl>'
         case Picture(kind, caption):
+            where = source(kind)
+            address = f' src="{escape(where)}"' if where else ""
             return (
-                f'<figure><img data-kind="{escape(kind)}" src="{escape(source(kind))}" '
+                f'<figure><img data-kind="{escape(kind)}"{address} '
                 f'alt="{escape(caption)}"><figcaption>{escape(caption)}</figcaption></figure>'
             )
         case Message(head, text):
