@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from archeng.errors import SettingsError
@@ -19,14 +20,15 @@ def write_report(shown: Shown, path: str | Path) -> None:
         If the file cannot be written.
     """
     file = Path(path)
-    if file.is_dir() or not file.resolve().parent.is_dir():
-        raise SettingsError(f"{file}: there is no such directory, or it is one.")
-    pdf = file.suffix.lower() == ".pdf"
-    data = to_pdf_report(shown) if pdf else to_html(shown).encode("utf-8", "backslashreplace")
     new = file.with_name(f".{file.name}.new")  # a half-written report never has the name
     try:
+        if file.is_dir() or not file.resolve().parent.is_dir():
+            raise SettingsError(f"{file}: there is no such directory, or it is one.")
+        pdf = file.suffix.lower() == ".pdf"
+        data = to_pdf_report(shown) if pdf else to_html(shown).encode("utf-8", "replace")
         new.write_bytes(data)
         new.replace(file)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink()
         raise SettingsError(f"{file}: cannot be written ({error.strerror}).") from error

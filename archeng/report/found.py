@@ -81,7 +81,7 @@ def best_design(shown: Shown) -> Section:
         rows.append(
             (v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper), note)
         )
-    header = ("variable", "value", "unit", "lower", "upper", "at")
+    header = ("variable", "value", "unit", "lower", "upper", "at bound")
     table = Table("Variables", header, rows, "lrlrrl", frozenset(marked), tuple(bars))
     blocks: list[Block] = [Paragraph(objective), table]
     if shown.simulated:

@@ -98,7 +98,7 @@ class JournalReader:
             Generation(**{k: v for k, v in record.items() if k != "tests"})
             for record in journal.generations()
         ]
-        calls = [replace(stored.evaluation, index=k) for k, stored in enumerate(journal.calls())]
+        calls = [stored.evaluation for stored in journal.calls()]
         _check_complete(self.path, state, history, calls)
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(history):

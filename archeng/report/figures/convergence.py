@@ -72,7 +72,7 @@ def _durations(axes: Any, shown: Shown) -> None:
     if len(positive) and positive.max() > 50 * np.median(positive):
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.35 * max(float(np.nanmax(seconds[real])) / unit, 1e-9))
     axes.set(xlabel="simulator calls", ylabel=f"{name} per call")
 
 
