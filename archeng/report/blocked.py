@@ -143,7 +143,7 @@ def failures(shown: Shown) -> Section:
         Picture("failures", "How each call ended."),
         Table("Messages", ("state", "message", "calls", "last at call"), rows, "llrr"),
     ]
-    for (status, _), calls in ordered[:_MESSAGES]:
+    for (status, line), calls in ordered[:_MESSAGES]:
         last = calls[-1]
         where = ", ".join(
             f"{short(v.name, 24)} = {value:.6g}"
@@ -153,7 +153,7 @@ def failures(shown: Shown) -> Section:
         text = last.message.strip() or "no message"
         if len(text) > _LONGEST:
             text = f"{text[: _LONGEST // 4]}\n…\n{text[-3 * _LONGEST // 4 :]}"
-        blocks.append(Message(head, text))
+        blocks.append(Message(head, text, f"{status} {line}"))
     if len(ordered) > _MESSAGES:
         blocks.append(Paragraph(f"{len(ordered) - _MESSAGES} more messages are in the journal."))
     return Section("failures", "Failures", tuple(blocks))
