@@ -13,6 +13,7 @@ from archeng.report.figures import KIND_NAMES, sensible
 from archeng.report.shown import Shown, short
 from archeng.report.tables import gain_text
 
+_ROWS = 40  # different messages in the table
 _MESSAGES = 12  # different messages of failed calls that are shown in full
 _LONGEST = 4000  # characters of a message
 
@@ -135,7 +136,7 @@ def failures(shown: Shown) -> Section:
             str(len(calls)),
             str(calls[-1].index + 1),
         )
-        for (status, line), calls in ordered
+        for (status, line), calls in ordered[:_ROWS]
     ]
     total = len(shown.evaluations)
     blocks: list[Block] = [
@@ -155,7 +156,11 @@ def failures(shown: Shown) -> Section:
             text = f"{text[: _LONGEST // 4]}\n…\n{text[-3 * _LONGEST // 4 :]}"
         blocks.append(Message(head, text, f"{status} {line}"))
     if len(ordered) > _MESSAGES:
-        blocks.append(Paragraph(f"{len(ordered) - _MESSAGES} more messages are in the journal."))
+        text = (
+            f"There are {len(ordered)} different messages; the {_MESSAGES} most frequent are shown "
+            "in full. `archeng export` writes all of them."
+        )
+        blocks.append(Paragraph(text))
     return Section("failures", "Failures", tuple(blocks))
 
 

@@ -35,7 +35,6 @@ function showFigures() {
     if (image.dataset.version === String(version)) continue;
     const address = `/figure/${encodeURIComponent(image.dataset.kind)}.svg?v=${version}`;
     image.dataset.version = String(version);
-    if (!image.hasAttribute("src")) image.classList.add("waiting");
     const next = new Image();
     next.onload = () => {
       image.src = address;
@@ -55,6 +54,8 @@ function replaceSection(old, fresh) {
       image.src = before.src;
       image.width = before.naturalWidth;
       image.height = before.naturalHeight;
+    } else {
+      image.classList.add("waiting");
     }
   }
   if (!old) return byId("sections").append(fresh);
