@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from archeng._version import __version__
 from archeng.cli.check import check
 from archeng.cli.journals import export, status
+from archeng.cli.showing import dashboard, report
 from archeng.cli.study import go_on, run
 from archeng.errors import ArchengError
 
@@ -37,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_resume(commands)
     _add_status(commands)
+    _add_report(commands)
+    _add_dashboard(commands)
     _add_export(commands)
     return parser
 
@@ -106,6 +109,43 @@ def _add_status(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("journal")
     parser.set_defaults(command=status)
+
+
+def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="write a report of a run as one HTML file, or as PDF",
+        description="Write a report of a run: what was asked, the best design, convergence, what "
+        "blocks the design, failures, and how to reproduce it. The HTML file needs no other file "
+        "and no network. Also while the run goes on; the journal is only read.",
+    )
+    parser.add_argument("run", help="a journal, or a result saved as JSON")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the HTML file (default: beside the run)"
+    )
+    parser.add_argument(
+        "--pdf",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="also a PDF (default name: that of the HTML file)",
+    )
+    parser.set_defaults(command=report)
+
+
+def _add_dashboard(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "dashboard",
+        help="follow a run in the browser while it goes on",
+        description="Serve the report of a journal on 127.0.0.1 and keep it up to date while the "
+        "run goes on. The journal is only read. Ctrl-C ends the dashboard, not the run.",
+    )
+    parser.add_argument("journal")
+    parser.add_argument(
+        "--port", type=int, help="where to listen (default: 8517, or a free one if that is taken)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.set_defaults(command=dashboard)
 
 
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
