@@ -16,6 +16,7 @@ Functions like these cannot be stored in a journal or sent to another process.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -119,7 +120,7 @@ class PythonFunction:
         try:
             with np.errstate(all="ignore"):
                 value = np.asarray(function(x.copy(), *more))
-            if value.size != np.prod(shape):
+            if value.size != math.prod(shape):
                 raise TypeError(f"expected shape {shape}, got {value.shape}")
             return value.reshape(shape)
         except Exception as error:
@@ -198,14 +199,12 @@ class PythonFunction:
                 for unit in np.eye(m)
             ]
             return np.asarray(np.stack(slices), dtype=float).reshape(m * n, n, order="F")
-        exact = self._jac is not None
-        steps = (_FIRST if exact else _SECOND) * self._sizes(x)
-        first = self._jacobian if exact else self._coarse
-        return _differences(lambda at: first(at).reshape(-1, order="F"), x, steps)
-
-    def _coarse(self, x: Floats) -> Floats:
-        """Jacobian (m, n) by steps long enough to be differenced once more."""
-        return _differences(self._values, x, _SECOND * self._sizes(x))
+        sizes = self._sizes(x)
+        if self._jac is None:
+            return _second_differences(self._values, x, _SECOND * sizes)
+        return _differences(
+            lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes
+        )
 
     def _sizes(self, x: Floats) -> Floats:
         return np.maximum(np.abs(x), _SMALL * self._size)
@@ -254,10 +253,13 @@ class _Bridge(ca.Callback):  # type: ignore[misc]
     def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
         return self._derivative
 
-    def eval(self, arguments: Any) -> list[Any]:
-        x = np.array(arguments[0], dtype=float).reshape(-1)
-        empty = [ca.DM(*shape) for shape in self._outs[1:]]
-        return [ca.DM(self._evaluate(x)), *empty]
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, inputs: Any, outputs: Any) -> int:
+        values = self._evaluate(np.array(np.frombuffer(inputs[0])))
+        np.frombuffer(outputs[0])[:] = values.reshape(-1, order="F")
+        return 0
 
 
 def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
@@ -277,6 +279,23 @@ def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
             column = np.where(np.isfinite(column), column, one_sided)
         columns.append(column)
     return np.stack(columns, axis=1)
+
+
+def _second_differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
+    """Derivatives (m n, n) of the Jacobian of a vector function (m,), by n^2 + n calls."""
+    n, middle = len(x), function(x)
+    shifts = np.diag(steps)
+    ups = [function(x + shift) for shift in shifts]
+    downs = [function(x - shift) for shift in shifts]
+    bends = [up - 2 * middle + down for up, down in zip(ups, downs, strict=True)]
+    second = np.empty((len(middle), n, n))
+    for i in range(n):
+        second[:, i, i] = bends[i] / steps[i] ** 2
+        for j in range(i):
+            both = shifts[i] + shifts[j]
+            twice = function(x + both) - 2 * middle + function(x - both) - bends[i] - bends[j]
+            second[:, i, j] = second[:, j, i] = twice / (2 * steps[i] * steps[j])
+    return second.reshape(-1, n, order="F")
 
 
 def _full(matrix: Any) -> Any:

@@ -82,7 +82,10 @@ def from_scipy(
     ModelError
         A form that SciPy would not take either, or a function that fails at ``x0``.
     """
-    start = np.atleast_1d(np.asarray(x0, dtype=float))
+    try:
+        start = np.atleast_1d(np.asarray(x0, dtype=float))
+    except (TypeError, ValueError):
+        start = np.zeros(0)
     if start.ndim != 1 or start.size == 0 or not np.all(np.isfinite(start)):
         raise ModelError(f"x0 must be a vector of finite numbers, got {x0!r}.")
     n = len(start)
