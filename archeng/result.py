@@ -45,6 +45,7 @@ class Status(StrEnum):
     TARGET = "a feasible design that reaches the target"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
+    SO_FAR = "the best feasible design so far"
     VIOLATING = "the least violating design: none satisfies all simulated constraints"
     NONE = "no design: no simulation of a feasible design ended well"
 
@@ -124,6 +125,11 @@ class Result:
         return str(self.stop_reason.value)
 
     @property
+    def ended(self) -> bool:
+        """Whether the run has ended; a result read from a journal may be of one that has not."""
+        return self.stop_reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
+
+    @property
     def n_infeasible_calls(self) -> int:
         """Simulator calls at designs that violate an explicit constraint."""
         return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
@@ -193,7 +199,7 @@ class Result:
         return result_table(
             self.name,
             self.status.value,
-            self.message,
+            f"stopped because {self.message}" if self.ended else self.message,
             self.fun,
             _variables_at(self.variables, self.x),
             self.rows,
