@@ -154,9 +154,8 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                     sense="maximize" if self._maximised() else "minimize",
                     **keywords,
                 )
-        except _UnexpectedError as error:
-            assert error.__cause__ is not None
-            raise error.__cause__ from None
+        except _UnexpectedError as carrier:
+            raise carrier.error from None
         result = self.archeng_result
         if result.status is Status.NONE:
             return True
@@ -248,7 +247,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
             self._problem().model._clear_iprint()
             raise
         except Exception as error:
-            raise _UnexpectedError from error
+            raise _UnexpectedError(error) from None
         (objective,) = self.get_objective_values(driver_scaling=False).values()
         values = self.get_constraint_values(driver_scaling=False)
         return Evaluation(
@@ -275,6 +274,10 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
 
 class _UnexpectedError(BaseException):
     """Carries an error of the model through archeng, which would count it as a failed call."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def _resumable(keywords: Mapping[str, Any]) -> dict[str, Any]:

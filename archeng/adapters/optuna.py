@@ -82,10 +82,12 @@ def to_study(
             f"The storage has a study {name!r} already. Choose another name, or update it "
             "(update=True, --update) if it is of this run."
         ) from error
+    except Exception as error:  # whatever a database has to say
+        raise SettingsError(f"The storage {storage!r} cannot be used: {error}") from error
     if study.trials and study.user_attrs.get(f"{_PREFIX}run") != identity:
         raise SettingsError(f"The study {name!r} is of another run: choose another name.")
-    for key, value in _about(result, identity).items():
-        study.set_user_attr(key, value)
+    for attribute, value in _about(result, identity).items():
+        study.set_user_attr(attribute, value)
     there = Counter(_key(t.user_attrs.get(f"{_PREFIX}generation"), t.params) for t in study.trials)
     missing = []
     for trial in _trials(result):

@@ -20,6 +20,5 @@ def needed(package: str, extra: str) -> ModuleType:
         return importlib.import_module(package)
     except ImportError as error:
         raise MissingPackageError(
-            f"{package} cannot be imported ({error}); it comes with "
-            f"pip install 'archeng[{extra}]'."
+            f"{package} cannot be imported ({error}); it comes with pip install 'archeng[{extra}]'."
         ) from error

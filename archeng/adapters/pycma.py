@@ -156,9 +156,7 @@ class Arch:
             raise SettingsError("ask() again before tell(): tell the objectives first.")
         self._asked = self.es.ask()
         distribution = distribution_of(self.es)
-        search = replace(
-            self._search, state=replace(self._search.state, distribution=distribution)
-        )
+        search = replace(self._search, state=replace(self._search.state, distribution=distribution))
         self._search = adapt_alpha(search, self._repairer)
         before = np.array(self._points[-_REMEMBERED:]) if self._points else None
         self._population = repair_population(

@@ -91,7 +91,9 @@ class PythonFunction:
         first = self._bridge("first", [(n, 1), (m, 1)], [(m, n)], self._jacobian, second)
         return self._bridge("values", [(n, 1)], [(m, 1)], self._values, first)(symbols)
 
-    def _bridge(self, what: str, inputs: Any, outputs: Any, call: Evaluate, *derivative: Any) -> Any:
+    def _bridge(
+        self, what: str, inputs: Any, outputs: Any, call: Evaluate, *derivative: Any
+    ) -> Any:
         evaluate = self._remembering(what, call)
         bridge = _Bridge(f"archeng_{what}", inputs, outputs, evaluate, *derivative)
         self._bridges.append(bridge)
@@ -190,7 +192,7 @@ class PythonFunction:
         return np.stack(columns, axis=1)
 
     def _second(self, x: Floats) -> Floats:
-        """Derivatives (m n, n) of the Jacobian, stored column by column."""
+        """Return derivatives (m n, n) of the Jacobian, stored column by column."""
         n, m = self.n, self.m
         if self._hess is not None:
             hess = self._hess
@@ -202,9 +204,7 @@ class PythonFunction:
         sizes = self._sizes(x)
         if self._jac is None:
             return _second_differences(self._values, x, _SECOND * sizes)
-        return _differences(
-            lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes
-        )
+        return _differences(lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes)
 
     def _sizes(self, x: Floats) -> Floats:
         return np.maximum(np.abs(x), _SMALL * self._size)
@@ -213,7 +213,7 @@ class PythonFunction:
         raise TypeError(f"constraint {self.name} is a Python function and stays in its process")
 
 
-class _Bridge(ca.Callback):  # type: ignore[misc]
+class _Bridge(ca.Callback):
     """A function of the first input as CasADi calls it, and its derivative.
 
     Further inputs and outputs are empty: CasADi passes what it knows, and asks for derivatives
@@ -274,7 +274,10 @@ def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
         column = (above - below) / (up[i] - down[i])
         if not np.all(np.isfinite(column)):
             middle = function(x) if middle is None else middle
-            forward, backward = (above - middle) / (up[i] - x[i]), (middle - below) / (x[i] - down[i])
+            forward, backward = (
+                (above - middle) / (up[i] - x[i]),
+                (middle - below) / (x[i] - down[i]),
+            )
             one_sided = np.where(np.isfinite(forward), forward, backward)
             column = np.where(np.isfinite(column), column, one_sided)
         columns.append(column)
@@ -282,7 +285,7 @@ def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
 
 
 def _second_differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
-    """Derivatives (m n, n) of the Jacobian of a vector function (m,), by n^2 + n calls."""
+    """Return derivatives (m n, n) of the Jacobian of a vector function (m,), by n^2 + n calls."""
     n, middle = len(x), function(x)
     shifts = np.diag(steps)
     ups = [function(x + shift) for shift in shifts]

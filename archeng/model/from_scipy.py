@@ -90,9 +90,7 @@ def from_scipy(
         raise ModelError(f"x0 must be a vector of finite numbers, got {x0!r}.")
     n = len(start)
     lower, upper = _bounds(bounds, n)
-    rows = [
-        _read(item, position, n) for position, item in enumerate(_sequence(constraints))
-    ]
+    rows = [_read(item, position, n) for position, item in enumerate(_sequence(constraints))]
     model = Model(name, symbols="SX" if all(r.function is None for r in rows) else "MX")
     deviations = _deviations(scale, start, lower, upper)
     _declare(model, names, lower, upper, start, deviations)
@@ -155,7 +153,7 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
 
 
 def _deviations(scale: Any, start: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Initial deviations (n,); NaN where the bounds say it."""
+    """Return initial deviations (n,); NaN where the bounds say it."""
     if scale is not None:
         try:
             return np.array(np.broadcast_to(np.asarray(scale, dtype=float), start.shape))
@@ -171,9 +169,7 @@ def _declare(
     width = np.where(np.isnan(scale), (upper - lower) / 5.0, scale)
     width = np.where(lower == upper, 1.0, width)  # fixed: not used
     if names is None:
-        model.variable(
-            "x", shape=len(start), lower=lower, upper=upper, start=start, scale=width
-        )
+        model.variable("x", shape=len(start), lower=lower, upper=upper, start=start, scale=width)
         return
     if isinstance(names, str) or len(names) != len(start):
         raise ModelError(f"names must have one entry for each of {len(start)} variables.")

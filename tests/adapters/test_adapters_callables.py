@@ -23,9 +23,7 @@ def curves(x: Any) -> Any:
 
 
 def gradients(x: Any) -> Any:
-    return np.array(
-        [[2 * x[0] * x[1], x[0] ** 2], [0.5 * np.exp(0.5 * x[0]), 3 * x[1] ** 2]]
-    )
+    return np.array([[2 * x[0] * x[1], x[0] ** 2], [0.5 * np.exp(0.5 * x[0]), 3 * x[1] ** 2]])
 
 
 def curvature(x: Any, v: Any) -> Any:

@@ -132,7 +132,9 @@ def test_units_scaling_and_maximising() -> None:
 
 def test_vector_constraints_equalities_and_indices() -> None:
     prob = om.Problem(reports=False)
-    comp = om.ExecComp(["f = sum(y**2)", "g = 2 * y", "last = 2 * y[2]"], y={"val": np.ones(3)}, g={"shape": 3})
+    comp = om.ExecComp(
+        ["f = sum(y**2)", "g = 2 * y", "last = 2 * y[2]"], y={"val": np.ones(3)}, g={"shape": 3}
+    )
     prob.model.add_subsystem("c", comp, promotes=["*"])
     prob.model.add_design_var("y", lower=-1, upper=[1, 2], indices=[0, 2])
     prob.model.add_objective("f")

@@ -141,9 +141,7 @@ def test_infeasible_calls_are_never_the_best_trial() -> None:
     model = archeng.Model("box")
     x = model.variable("x", lower=-1, upper=1, shape=2)
     model.subject_to(x[0] + x[1] >= 0.5, name="plane")
-    settings = archeng.Settings(
-        handler="mcr", simulator_defined_everywhere=True, surrogate="none"
-    )
+    settings = archeng.Settings(handler="mcr", simulator_defined_everywhere=True, surrogate="none")
     result = archeng.solve(
         model, lambda d: d["x"] @ d["x"], max_evaluations=60, seed=1, settings=settings
     )
@@ -154,9 +152,7 @@ def test_infeasible_calls_are_never_the_best_trial() -> None:
     assert violated == result.n_infeasible_calls
 
 
-def test_export_command(
-    journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_command(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path / 'cli.db'}"
     assert main(["export", str(journal), "--optuna", url, "--study", "mine"]) == 0
     calls = len(archeng.read_journal(journal).evaluations)
@@ -165,6 +161,8 @@ def test_export_command(
     assert "already" in capsys.readouterr().err
     assert main(["export", str(journal), "--optuna", url, "--study", "mine", "--update"]) == 0
     assert len(optuna.load_study(study_name="mine", storage=url).trials) == calls
+    assert main(["export", str(journal), "--optuna", "nowhere"]) == 2
+    assert "storage 'nowhere' cannot be used" in capsys.readouterr().err
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,8 +176,8 @@ def test_wrong_uses() -> None:
         Arch(cma.CMAEvolutionStrategy([1, 2, 3], 1, QUIET), model)
     with pytest.raises(SettingsError, match="bounds"):
         Arch(cma.CMAEvolutionStrategy([1, 2, 3, 4], 1, {**QUIET, "bounds": [0, 9]}), model)
+    whole = {**QUIET, "integer_variables": [0]}
     with pytest.raises(SettingsError, match="transform"):
-        whole = {**QUIET, "integer_variables": [0]}
         Arch(cma.CMAEvolutionStrategy([1, 2, 3, 4], 1, whole), model)
     arch = Arch(cma.CMAEvolutionStrategy([1, 2, 3, 4], 1, QUIET), model)
     with pytest.raises(SettingsError, match="without ask"):
