@@ -90,7 +90,7 @@ class JournalError(ArchengError):
 
 
 class MissingPackageError(ArchengError, ImportError):
-    """Something needs a package that is not installed; the message says how to install it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
 class GateError(ArchengError):

@@ -13,6 +13,7 @@ from typing import Any
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
 from archeng.records import column_names, extra_columns, extras_of
+from archeng.runner import read_journal
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -33,7 +34,9 @@ def status(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write every finished call as CSV."""
+    """Write every finished call as CSV, or into an Optuna study."""
+    if options.optuna is not None:
+        return _to_optuna(options)
     journal = Journal.read(options.journal)
     try:
         with contextlib.ExitStack() as stack:
@@ -44,6 +47,16 @@ def export(options: argparse.Namespace) -> int:
             _write(journal, stream)
     finally:
         journal.close()
+    return 0
+
+
+def _to_optuna(options: argparse.Namespace) -> int:
+    from archeng.adapters.optuna import to_study
+
+    study = to_study(
+        read_journal(options.journal), options.optuna, options.study, update=options.update
+    )
+    sys.stdout.write(f"study {study.study_name!r}: {len(study.trials)} trials\n")
     return 0
 
 

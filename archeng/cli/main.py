@@ -151,11 +151,15 @@ def _add_dashboard(commands: _Commands[argparse.ArgumentParser]) -> None:
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "export",
-        help="write every call of a journal as CSV",
-        description="Write every finished call of a journal as CSV, with full precision.",
+        help="write every call of a journal as CSV, or into an Optuna study",
+        description="Write every finished call of a journal as CSV, with full precision, or as "
+        "trials of an Optuna study.",
     )
     parser.add_argument("journal")
     parser.add_argument("--csv", metavar="FILE", help="where to; standard output by default")
+    parser.add_argument("--optuna", metavar="URL", help="storage, such as sqlite:///study.db")
+    parser.add_argument("--study", metavar="NAME", help="name of the Optuna study")
+    parser.add_argument("--update", action="store_true", help="add what an Optuna study lacks")
     parser.set_defaults(command=export)
 
 
