@@ -48,7 +48,8 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[_Command]:
     (group,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     helps = {a.dest: a.help or "" for a in group._choices_actions}
     for name, command in group.choices.items():
-        options, words = [], ()
+        options: list[_Option] = []
+        words: tuple[str, ...] = ()
         for action in command._actions:
             values = tuple(map(str, action.choices or ()))
             if not action.option_strings:

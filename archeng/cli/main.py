@@ -67,7 +67,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: _Commands[argparse.ArgumentParser], name: str, function: Any, **texts: str
+    commands: _Commands[argparse.ArgumentParser], name: str, function: Any, **texts: Any
 ) -> argparse.ArgumentParser:
     """Add a command with its examples and the exit codes."""
     parser = commands.add_parser(
@@ -201,8 +201,8 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
         "compare",
         compare,
         help="put runs side by side",
-        description="What differs in the set-up, and what came of it: calls, best objective, calls\n"
-        "to reach the best of the others, simulated constraints, failures, time, best designs.",
+        description="What differs in the set-up, and what came of it: calls, best objective,\n"
+        "calls to reach the best of the others, simulated constraints, failures, time, designs.",
     )
     parser.add_argument("journals", nargs="+", metavar="journal", help="journals, or studies")
     parser.add_argument("--plot", metavar="FILE", help="save a figure of the convergences")

@@ -39,7 +39,7 @@ def plot_comparison(curves: Sequence[Curve]) -> Any:
     for k, curve in enumerate(curves):
         best = best_so_far(curve.calls, curve.maximize)
         seconds = np.cumsum([e.seconds for e in curve.calls])
-        # a label that begins with _ would be left out of the legend
+        # a label that begins with _ would be left out of the legend, so a blank comes first
         style: dict[str, Any] = {"drawstyle": "steps-post", "lw": 2, "color": f"C{k % 10}"}
         left.plot(np.arange(1, len(best) + 1), best, label=f" {curve.label}", **style)
         right.plot(seconds, best, **style)

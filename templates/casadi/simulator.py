@@ -1,8 +1,8 @@
 """The simulator: thermal resistance of a heat sink behind a fan. Replace it by yours.
 
 Developing laminar flow between plates (friction: Muzychka and Yovanovich; heat transfer: Teertstra,
-Yovanovich and Culham), fins with constant cross-section, heat that spreads in the base (Lee, Song, Au
-and Moran), a fan with a parabolic characteristic.
+Yovanovich and Culham), fins with constant cross-section, heat that spreads in the base (Lee, Song,
+Au and Moran), a fan with a parabolic characteristic.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The simulator: heat conduction through the wall. Replace it by yours.
 
-Each layer conducts better the hotter it is; the shell gives its heat off by convection and radiation.
-The heat flux at which everything fits is searched for.
+Each layer conducts better the hotter it is; the shell gives off its heat by convection and by
+radiation. The heat flux at which everything fits is searched for.
 """
 
 import archeng

@@ -3,10 +3,10 @@
 import pyomo.environ as pyo
 
 HOT = {
-    "kerosene": (190.0, 7.0),
-    "gas_oil": (260.0, 8.0),
-    "residue": (320.0, 9.0),
-    "pumparound": (350.0, 14.0),
+    "kerosene": (190.0, 6.0),
+    "gas_oil": (260.0, 6.0),
+    "residue": (320.0, 7.0),
+    "pumparound": (350.0, 8.0),
 }  # inlet in degrees Celsius, capacity rate in kW/K, in the order of the row
 COLD_IN, COLD_OUT, COLD_RATE = 30.0, 250.0, 12.0
 LEAST_DIFFERENCE = 12.0  # K
@@ -16,7 +16,7 @@ def make_model():
     """Return the model; `archeng` calls this function."""
     m = pyo.ConcreteModel("heat_recovery")
     m.exchangers = pyo.Set(initialize=list(HOT), ordered=True)
-    m.duty = pyo.Var(m.exchangers, bounds=(0, 2500))  # kW
+    m.duty = pyo.Var(m.exchangers, bounds=(0, 1500))  # kW
     m.cold = pyo.Var(m.exchangers, bounds=(COLD_IN, COLD_OUT))  # after each exchanger
     m.hot = pyo.Var(m.exchangers, bounds=(COLD_IN, 350))  # hot outlets
 
