@@ -56,13 +56,14 @@ def _from_toml(study: StudyFile, name: str | None) -> Iterator[OpenStudy]:
         model: Any = study.model.path
         if model.suffix == ".py":
             model = find_model(module(study.model), name or study.model.name)
-        simulator = None
+        simulator, own = None, None
         if study.simulator is not None:
-            simulator = _object(module(study.simulator), study.simulator.name or "simulator")
+            own = module(study.simulator)
+            simulator = _object(own, study.simulator.name or "simulator")
         workers: Any = contextlib.nullcontext()
         if study.workers is not None:
             workers = _workers(module(study.workers), str(study.workers.name))
-        _send_by_value(study.folder)
+        _send_by_value(study.folder, own)
         options = {**study.options, "journal": study.journal}
         yield OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
 
@@ -102,14 +103,30 @@ def _named(model: Any, name: str | None, simulator: Any) -> Any:
     return model
 
 
-def _send_by_value(folder: Path) -> None:
-    """Let workers on other machines do without the files of the study."""
+def _send_by_value(folder: Path, simulator: ModuleType | None) -> None:
+    """Let workers on other machines do without the files of the study, as far as possible.
+
+    A module with something in it that cannot be sent, such as CasADi symbols, is imported by the
+    workers, which have to find it.
+    """
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not Path(file).is_relative_to(folder):
+        if module is simulator or not isinstance(file, str):
+            continue
+        if not Path(file).is_relative_to(folder):
             continue
         if "site-packages" not in Path(file).relative_to(folder).parts:
             cloudpickle.register_pickle_by_value(module)
+            if not _can_be_sent(module):
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+def _can_be_sent(module: ModuleType) -> bool:
+    try:
+        cloudpickle.dumps(module)
+    except Exception:  # objects may raise anything
+        return False
+    return True
 
 
 def _options_of(module: ModuleType) -> dict[str, Any]:

@@ -75,9 +75,10 @@ def read_study(path: str | Path) -> StudyFile:
     text = _text(file, path)
     try:
         data = tomllib.loads(text)
+        lines = key_lines(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyFileError(f"{path}: is not valid TOML: {error}.") from error
-    checker = _Checker(file, key_lines(text))
+    checker = _Checker(file, lines)
     checker.check(data)
     study, run = data.get("study", {}), data.get("run", {})
     found = None
