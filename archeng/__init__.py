@@ -13,7 +13,7 @@ from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
-from archeng.runner import Candidate, Run, resume, sample_feasible, solve
+from archeng.runner import Candidate, Run, read_journal, resume, sample_feasible, solve
 from archeng.settings import Settings
 from archeng.simulator import CommandSimulator, Design, Evaluation, read_json, read_regex
 from archeng.strategy import StopReason
@@ -40,6 +40,7 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "read_journal",
     "read_json",
     "read_regex",
     "resume",

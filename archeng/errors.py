@@ -14,6 +14,7 @@ __all__ = [
     "GateError",
     "InfeasibleModelError",
     "JournalError",
+    "MissingPackageError",
     "ModelError",
     "ResultFileError",
     "SettingsError",
@@ -91,6 +92,10 @@ class ExecutorError(ArchengError):
 
 class JournalError(ArchengError):
     """A journal cannot be used: damaged, foreign, in use, full, or of another run."""
+
+
+class MissingPackageError(ArchengError, ImportError):
+    """Something needs a package that is not installed; the message says how to install it."""
 
 
 class GateError(ArchengError):

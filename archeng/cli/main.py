@@ -15,6 +15,7 @@ from archeng.cli.compare import compare
 from archeng.cli.completion import SHELLS, completion
 from archeng.cli.journals import export, status
 from archeng.cli.new import new
+from archeng.cli.showing import dashboard, report
 from archeng.cli.study import INTERRUPTED, go_on, run
 from archeng.cli.texts import EXAMPLES, EXIT_CODES, OVERVIEW
 from archeng.errors import ArchengError
@@ -60,6 +61,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_resume(commands)
     _add_status(commands)
+    _add_report(commands)
+    _add_dashboard(commands)
     _add_export(commands)
     _add_compare(commands)
     _add_completion(commands)
@@ -179,6 +182,49 @@ def _add_status(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("journal", nargs="?", help=_RUN)
     _add_json(parser)
+
+
+def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "report",
+        report,
+        help="write a report of a run as one HTML file, or as PDF",
+        description="Write a report of a run: what was asked, the best design, convergence, what\n"
+        "blocks the design, failures, and how to reproduce it. The HTML file needs no other file\n"
+        "and no network. Also while the run goes on; the journal is only read.",
+    )
+    parser.add_argument(
+        "run",
+        nargs="?",
+        help="a study's folder, a journal, or a result saved as JSON (default: the present folder)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the HTML file (default: beside the run)"
+    )
+    parser.add_argument(
+        "--pdf",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="also a PDF (default name: that of the HTML file)",
+    )
+
+
+def _add_dashboard(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "dashboard",
+        dashboard,
+        help="follow a run in the browser while it goes on",
+        description="Serve the report of a run on 127.0.0.1 and keep it up to date while the run\n"
+        "goes on. The journal is only read. Ctrl-C ends the dashboard, not the run.",
+    )
+    parser.add_argument("journal", nargs="?", help=_RUN)
+    parser.add_argument(
+        "--port", type=int, help="where to listen (default: 8517, or a free one if that is taken)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
 
 
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:

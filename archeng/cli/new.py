@@ -66,5 +66,6 @@ def _made(template: Template, target: Path, replaced: list[Path]) -> str:
         f"  cd {target}\n"
         "  archeng check      is the model well posed?\n"
         "  archeng run        run it as it is\n"
+        "  archeng report     one HTML file with the result\n"
         "  then edit model.py, simulator.py and study.toml; README.md says what is what\n"
     )

@@ -13,12 +13,13 @@ exit codes:
 """
 
 OVERVIEW = f"""\
-a study in four commands:
+a study in five commands:
   archeng new my_study     a folder with a model, a simulator and study.toml
   cd my_study
   archeng check            is the model well posed? no simulator is called
   archeng run              simulate; Ctrl-C, crashes and power cuts lose nothing
   archeng resume           go on where it stopped
+  archeng report           one HTML file to hand to a colleague
 
 Commands work on the study in the present folder; name another folder, a study.toml,
 a Python file or a journal to work on that. `archeng COMMAND --help` has examples.
@@ -59,6 +60,17 @@ examples:
   archeng status                             the study in this folder
   archeng status run.db
   archeng status --json | jq .best.objective
+""",
+    "report": """\
+examples:
+  archeng report                             the study in this folder: run.html
+  archeng report run.db --output wing.html
+  archeng report run.db --pdf                and a PDF
+""",
+    "dashboard": """\
+examples:
+  archeng dashboard                          the study in this folder, while it runs
+  archeng dashboard run.db --port 8600 --no-browser
 """,
     "export": """\
 examples:

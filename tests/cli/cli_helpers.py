@@ -64,9 +64,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def process(
-    folder: Path, *arguments: Any, **options: Any
-) -> subprocess.CompletedProcess[str]:
+def process(folder: Path, *arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "archeng", *map(str, arguments)],

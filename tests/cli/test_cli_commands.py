@@ -139,7 +139,7 @@ def test_nothing_here(
         assert command(name) == 2
         assert "archeng new" in capsys.readouterr().err
     write_study(tmp_path)
-    for name in ("resume", "status", "export"):
+    for name in ("resume", "status", "export", "report", "dashboard"):
         assert command(name) == 2
         assert "has no journal yet" in capsys.readouterr().err
     (tmp_path / "study.toml").rename(tmp_path / "old")
@@ -169,9 +169,7 @@ def test_a_journal_is_not_overwritten(study: Path, capsys: pytest.CaptureFixture
     assert calls(study / "run.db") == reference(seed=3)
 
 
-def test_what_is_no_journal_is_never_moved(
-    study: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_journal_is_never_moved(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "run.db").write_text("my thesis")
     assert command("run", "--quiet", "--force") == 2
     assert "not overwritten" in capsys.readouterr().err
@@ -191,7 +189,9 @@ def test_export_does_not_write_over_a_journal(
 
 
 def test_a_run_that_goes_on_is_not_moved(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    slow = "import time\ndef simulator(design):\n    time.sleep(0.3)\n    return 1.0 * design.x[0]\n"
+    slow = (
+        "import time\ndef simulator(design):\n    time.sleep(0.3)\n    return 1.0 * design.x[0]\n"
+    )
     (study / "simulator.py").write_text(slow)
     with started(study, "run", "--quiet") as running:
         try:

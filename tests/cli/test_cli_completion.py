@@ -13,7 +13,10 @@ from cli_helpers import PATIENCE, command, environment
 from archeng.cli.templates import templates
 
 BASH = shutil.which("bash") or "bash"
-COMMANDS = {"new", "check", "run", "resume", "status", "export", "compare", "completion"}
+COMMANDS = {
+    "new", "check", "run", "resume", "status", "report", "dashboard", "export", "compare",
+    "completion",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def complete(script: Path, line: str) -> set[str]:
 
 def test_commands_options_and_values(script: Path) -> None:
     assert complete(script, "archeng ") >= COMMANDS
-    assert complete(script, "archeng re") >= {"resume"}
+    assert complete(script, "archeng re") == {"resume", "report"}
     assert "run" not in complete(script, "archeng re")
     assert complete(script, "archeng --") == {"--help", "--version"}
     assert complete(script, "archeng new my --te") == {"--template"}

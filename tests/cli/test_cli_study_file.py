@@ -280,5 +280,3 @@ def test_sections_are_documented() -> None:
         assert f"[{section}]" in text
         if section != "settings":
             assert all(f"`{key}`" in text for key in keys or ())
-
-

@@ -40,7 +40,11 @@ KNOWN = {
 }
 """Found with several seeds and larger budgets."""
 
-LOOKING = (("status",), ("export", "--output", "calls.csv"), ("compare", ".", "."))
+LOOKING = (
+    ("status",),
+    ("export", "--output", "calls.csv"),
+    ("compare", ".", "."),
+)
 """Commands that look at a finished study, and what is typed after them."""
 
 
@@ -74,6 +78,12 @@ def test_from_nothing_to_a_result(
     assert status["best"]["objective"] == pytest.approx(known.objective, rel=0.005)
     for arguments in LOOKING:
         assert command(*arguments) == 0
+    code, shown = typed(study, "report")
+    assert code == 0, shown
+    assert shown == "run.html\n"
+    page = (study / "run.html").read_text(encoding="utf-8")
+    assert "my_study" in page
+    assert all(variable in page for variable in status["best"]["design"])
     assert calls(study / "run.db")[: len(done)] == done
     # In this process, one call at a time: neither a kill nor workers change a run.
     one = ("--quiet", "--journal", "undisturbed.db", "--workers", "threads:1")
