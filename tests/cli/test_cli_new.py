@@ -75,7 +75,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("new", "s", "--directory", tmp_path, "--template", "mixed", "--json") == 0
     data = json.loads(capsys.readouterr().out)
     assert data["template"] == "mixed"
-    assert {Path(f) for f in data["files"]} == {p for p in (tmp_path / "s").rglob("*.*")}
+    assert {Path(f) for f in data["files"]} == set((tmp_path / "s").rglob("*.*"))
     assert data["replaced"] == []
 
 

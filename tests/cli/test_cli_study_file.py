@@ -136,7 +136,7 @@ WRONG = {  # text, line, what the message says
     "limit is a text": ('[simulated]\nstress = { upper = "3" }\n', 2, "finite numbers"),
     "limit nan": ("[simulated]\nstress = { upper = nan }\n", 2, "finite numbers"),
     "limits the wrong way round": (
-        "[simulated]\na = { upper = 1 }\n[simulated.b]\nlower = 3\nupper = 2\n", 3, "below the upper"
+        "[simulated]\na = { upper = 1 }\n[simulated.b]\nlower = 3\nupper = 2\n", 3, "below the"
     ),
     "unknown setting": ("[settings]\n\n\nproposal = 2\n", 4, "did you mean proposals"),
     "wrong setting": ("[settings]\nproposals = 0\n", 2, "positive integer, got 0"),
