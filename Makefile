@@ -27,8 +27,8 @@ demo: setup  ## design a welded beam: progress, a table, a figure in out/
 	$(BIN)/python -m case_studies.welded_beam --figure out/welded_beam.png
 
 lint: setup  ## ruff, mypy (strict), import layers
-	$(BIN)/ruff check archeng case_studies tests
-	$(BIN)/ruff format --check archeng case_studies tests
+	$(BIN)/ruff check archeng case_studies templates tests
+	$(BIN)/ruff format --check archeng case_studies templates tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -42,8 +42,8 @@ test: lint browser  ## lint and all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 format: setup  ## reformat the code
-	$(BIN)/ruff check --fix archeng case_studies tests
-	$(BIN)/ruff format archeng case_studies tests
+	$(BIN)/ruff check --fix archeng case_studies templates tests
+	$(BIN)/ruff format archeng case_studies templates tests
 
 paper-quick: setup  ## a small slice of every experiment of the paper (under 10 minutes), into out/paper-quick
 	$(BIN)/python -m case_studies.paper all --quick --jobs $(JOBS) --out out/paper-quick

@@ -20,6 +20,7 @@ __all__ = [
     "SettingsError",
     "SimulationTimeoutError",
     "SimulatorError",
+    "StudyFileError",
     "UnsupportedModelError",
 ]
 
@@ -64,6 +65,10 @@ class UnsupportedModelError(ModelError):
 
 class SettingsError(ArchengError, ValueError):
     """An option of ``solve``, ``Run`` or ``Settings`` has a value that makes no sense."""
+
+
+class StudyFileError(ArchengError, ValueError):
+    """A study's folder or its ``study.toml`` is wrong; the message has the lines."""
 
 
 class SimulatorError(ArchengError):

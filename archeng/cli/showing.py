@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from pathlib import Path
 
+from archeng.cli.target import journal_of
 from archeng.dashboard import serve
 from archeng.errors import JournalError, SettingsError
 from archeng.result import Result
@@ -17,7 +18,7 @@ from archeng.runner import read_journal
 
 def report(options: argparse.Namespace) -> int:
     """Write a report as HTML and, if wanted, as PDF."""
-    source = Path(options.run)
+    source = journal_of(options.run, "report")
     page = source.with_suffix(".html") if options.output is None else Path(options.output)
     files = [page]
     if options.pdf is not None:
@@ -51,7 +52,7 @@ def _result(source: Path) -> Result:
 
 def dashboard(options: argparse.Namespace) -> int:
     """Serve the report of a journal until Ctrl-C."""
-    server = serve(options.journal, options.port)
+    server = serve(journal_of(options.journal, "dashboard"), options.port)
     sys.stdout.write(f"{server.live.name}: {server.url} (on this machine only; Ctrl-C ends)\n")
     sys.stdout.flush()
     if not options.no_browser:
