@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except ArchengError as error:
-        sys.stderr.write(f"archeng: error: {error}\n")
+        sys.stderr.write(f"archeng: error: {error} [{error.id}]\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("archeng: interrupted\n")
