@@ -17,11 +17,13 @@ __all__ = [
     "GateError",
     "InfeasibleModelError",
     "JournalError",
+    "MissingPackageError",
     "ModelError",
     "ResultFileError",
     "SettingsError",
     "SimulationTimeoutError",
     "SimulatorError",
+    "StudyFileError",
     "UnsupportedModelError",
 ]
 
@@ -85,6 +87,10 @@ class SettingsError(ArchengError, ValueError):
     """An option of ``solve``, ``Run`` or ``Settings`` has a value that makes no sense."""
 
 
+class StudyFileError(ArchengError, ValueError):
+    """A study's folder or its ``study.toml`` is wrong; the message has the lines."""
+
+
 class SimulatorError(ArchengError):
     """The simulator cannot be used: not callable, or too many of its calls went wrong.
 
@@ -106,6 +112,10 @@ class ExecutorError(ArchengError):
 
 class JournalError(ArchengError):
     """A journal cannot be used: damaged, foreign, in use, full, or of another run."""
+
+
+class MissingPackageError(ArchengError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
 
 
 class GateError(ArchengError):
