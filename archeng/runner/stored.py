@@ -95,7 +95,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
     if data is None:
         if given is None:
             raise JournalError(
-                "The model of this journal has parts that cannot be stored (CasADi MX functions, Python "
+                "The model of this journal has parts that cannot be stored (CasADi MX or Python "
                 "functions): pass it again as model=."
             )
         if fingerprint(given, to_data(given)) != stored["fingerprint"]:
