@@ -126,7 +126,7 @@ def _about(result: Result, identity: str) -> dict[str, Any]:
 
 
 def _constraint_names(result: Result) -> list[str]:
-    """What the entries of ``trial.constraints`` are, in their order."""
+    """Say what the entries of ``trial.constraints`` are, in their order."""
     explicit = [EXPLICIT] if any(not call.feasible for call in result.evaluations) else []
     return explicit + [text for text, *_ in _limits(result)]
 
