@@ -159,5 +159,7 @@ def _report(result: Result, options: argparse.Namespace, journal: Any) -> int:
     else:
         sys.stdout.write(f"{result}\n")
     if result.stop_reason is StopReason.INTERRUPTED:
+        if journal is not None:
+            sys.stderr.write(f"archeng: `archeng resume` goes on with {Path(journal).name}\n")
         return INTERRUPTED
     return 1 if result.status in (Status.NONE, Status.VIOLATING) else 0
