@@ -30,6 +30,7 @@ lint: setup  ## ruff, mypy (strict), import layers
 	$(BIN)/ruff check archeng case_studies templates tests
 	$(BIN)/ruff format --check archeng case_studies templates tests
 	$(BIN)/mypy
+	$(BIN)/ruff check docs/site && $(BIN)/ruff format --check docs/site
 	$(BIN)/lint-imports
 
 browser:  # the tests of report and dashboard open them in a real browser
@@ -44,6 +45,13 @@ test: lint browser  ## lint and all tests
 format: setup  ## reformat the code
 	$(BIN)/ruff check --fix archeng case_studies templates tests
 	$(BIN)/ruff format archeng case_studies templates tests
+
+.PHONY: docs
+docs: setup  ## build the documentation into out/docs: warnings are errors, links are checked
+	$(BIN)/python docs/site/tables.py
+	rm -rf out/docs
+	$(BIN)/python -m sphinx -E -W --keep-going -q -d out/doctrees -c docs/site . out/docs
+	$(BIN)/python docs/site/check_links.py out/docs
 
 paper-quick: setup  ## a small slice of every experiment of the paper (under 10 minutes), into out/paper-quick
 	$(BIN)/python -m case_studies.paper all --quick --jobs $(JOBS) --out out/paper-quick

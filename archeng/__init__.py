@@ -8,8 +8,9 @@ design with the guarantee that the simulator never ran at an illegal one::
 
 from archeng import errors
 from archeng._version import __version__
+from archeng.adapters.minimize import minimize
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
+from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo, from_scipy
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
@@ -40,6 +41,8 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "from_scipy",
+    "minimize",
     "read_journal",
     "read_json",
     "read_regex",

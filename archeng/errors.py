@@ -1,12 +1,15 @@
 """Every error that archeng raises on purpose.
 
 All derive from :class:`ArchengError`. Messages name the value that was given, what was
-expected, and what to do about it.
+expected, and what to do about it. Each class has an ``id``, such as ``ARCH-JOURNAL``, under which
+docs/reference/errors.md says more.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 __all__ = [
     "ArchengError",
@@ -26,7 +29,24 @@ __all__ = [
 
 
 class ArchengError(Exception):
-    """Base of all errors raised by archeng."""
+    """Base of all errors raised by archeng.
+
+    Attributes
+    ----------
+    id : str
+        Stable name of this kind of error; command line and tracebacks show it.
+    """
+
+    id: ClassVar[str] = "ARCH"
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        words = re.findall("[A-Z][a-z]*", cls.__name__.removesuffix("Error"))
+        cls.id = "-".join(["ARCH", *words]).upper()
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.add_note(f"[{self.id}] docs/reference/errors.md says what to do.")
 
 
 class ModelError(ArchengError, ValueError):
@@ -95,7 +115,7 @@ class JournalError(ArchengError):
 
 
 class MissingPackageError(ArchengError, ImportError):
-    """Something needs a package that is not installed; the message says how to install it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
 class GateError(ArchengError):

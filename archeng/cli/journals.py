@@ -16,6 +16,7 @@ from archeng.cli.target import journal_of
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
 from archeng.records import CallRecord, column_names, extra_columns, extras_of
+from archeng.runner import read_journal
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -36,7 +37,9 @@ def status(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write every finished call as CSV or JSON."""
+    """Write every finished call as CSV or JSON, or into an Optuna study."""
+    if options.optuna is not None:
+        return _to_optuna(options)
     target = options.output or options.csv
     if options.json and options.csv:
         raise SettingsError("--csv and --json exclude each other; use --json --output FILE.")
@@ -46,6 +49,15 @@ def export(options: argparse.Namespace) -> int:
         if target not in (None, "-"):
             stream = stack.enter_context(_created(target))
         (_write_json if options.json else _write_csv)(journal, stream)
+    return 0
+
+
+def _to_optuna(options: argparse.Namespace) -> int:
+    from archeng.adapters.optuna import to_study
+
+    result = read_journal(journal_of(options.journal, "export"))
+    study = to_study(result, options.optuna, options.study, update=options.update)
+    sys.stdout.write(f"study {study.study_name!r}: {len(study.trials)} trials\n")
     return 0
 
 

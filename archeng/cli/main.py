@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except ArchengError as error:
-        sys.stderr.write(f"archeng: error: {error}\n")
+        sys.stderr.write(f"archeng: error: {error} [{error.id}]\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("archeng: interrupted\n")
@@ -232,13 +232,17 @@ def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
         commands,
         "export",
         export,
-        help="write every call of a run as CSV or JSON",
-        description="Write every finished call of a run, with full precision.",
+        help="write every call of a run as CSV or JSON, or into an Optuna study",
+        description="Write every finished call of a run, with full precision, or make them\n"
+        "trials of an Optuna study.",
     )
     parser.add_argument("journal", nargs="?", help=_RUN)
     parser.add_argument("--output", metavar="FILE", help="where to; standard output by default")
     parser.add_argument("--csv", metavar="FILE", help="the same as --output")
     _add_json(parser, "JSON instead of CSV: a list with one object per call")
+    parser.add_argument("--optuna", metavar="URL", help="storage, such as sqlite:///study.db")
+    parser.add_argument("--study", metavar="NAME", help="name of the Optuna study")
+    parser.add_argument("--update", action="store_true", help="add what an Optuna study lacks")
 
 
 def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -20,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from archeng.dashboard.live import Live
 from archeng.errors import SettingsError
 from archeng.report.assets import asset
+from archeng.report.figures import check_matplotlib
 
 logger = logging.getLogger("archeng")
 
@@ -89,11 +91,14 @@ class DashboardServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log what went wrong with a request; a browser that went away is nothing."""
-        logger.debug("a request to the dashboard failed", exc_info=True)
+        gone = isinstance(sys.exception(), ConnectionError | TimeoutError)
+        level = logging.DEBUG if gone else logging.WARNING
+        logger.log(level, "a request to the dashboard failed", exc_info=True)
 
 
 def serve(path: str | Path, port: int | None = None) -> DashboardServer:
     """Return a server for a journal; call its ``serve_forever``."""
+    check_matplotlib()  # now, and not when the first figure is drawn
     live = Live(path)
     server = DashboardServer(live, port)
     live.start()

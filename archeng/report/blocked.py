@@ -13,6 +13,7 @@ from archeng.report.figures import KIND_NAMES, sensible
 from archeng.report.shown import Shown, short
 from archeng.report.tables import gain_text
 
+_ROWS = 40  # different messages in the table
 _MESSAGES = 12  # different messages of failed calls that are shown in full
 _LONGEST = 4000  # characters of a message
 
@@ -135,7 +136,7 @@ def failures(shown: Shown) -> Section:
             str(len(calls)),
             str(calls[-1].index + 1),
         )
-        for (status, line), calls in ordered
+        for (status, line), calls in ordered[:_ROWS]
     ]
     total = len(shown.evaluations)
     blocks: list[Block] = [
@@ -143,7 +144,7 @@ def failures(shown: Shown) -> Section:
         Picture("failures", "How each call ended."),
         Table("Messages", ("state", "message", "calls", "last at call"), rows, "llrr"),
     ]
-    for (status, _), calls in ordered[:_MESSAGES]:
+    for (status, line), calls in ordered[:_MESSAGES]:
         last = calls[-1]
         where = ", ".join(
             f"{short(v.name, 24)} = {value:.6g}"
@@ -153,9 +154,13 @@ def failures(shown: Shown) -> Section:
         text = last.message.strip() or "no message"
         if len(text) > _LONGEST:
             text = f"{text[: _LONGEST // 4]}\n…\n{text[-3 * _LONGEST // 4 :]}"
-        blocks.append(Message(head, text))
+        blocks.append(Message(head, text, f"{status} {line}"))
     if len(ordered) > _MESSAGES:
-        blocks.append(Paragraph(f"{len(ordered) - _MESSAGES} more messages are in the journal."))
+        text = (
+            f"There are {len(ordered)} different messages; the {_MESSAGES} most frequent are shown "
+            "in full. `archeng export` writes all of them."
+        )
+        blocks.append(Paragraph(text))
     return Section("failures", "Failures", tuple(blocks))
 
 

@@ -59,10 +59,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Message:
-    """A text as a simulator wrote it, such as a traceback."""
+    """A text as a simulator wrote it, such as a traceback.
+
+    ``group`` stays the same when a later call with the same message takes its place.
+    """
 
     head: str
     text: str
+    group: str
 
 
 Block = Paragraph | Facts | Table | Picture | Message

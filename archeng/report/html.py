@@ -106,9 +106,9 @@ def _block(block: Block, source: Callable[[str], str]) -> str:
                 f'<figure><img data-kind="{escape(kind)}"{address} '
                 f'alt="{escape(caption)}"><figcaption>{escape(caption)}</figcaption></figure>'
             )
-        case Message(head, text):
+        case Message(head, text, group):
             inside = f"<summary>{escape(head)}</summary><pre>{escape(text)}</pre>"
-            return f"<details>{inside}</details>"
+            return f'<details data-group="{escape(group)}">{inside}</details>'
         case Table():
             return _table(block)
 

@@ -102,7 +102,7 @@ def _block(paper: Paper, block: Block, shown: Shown) -> None:
             _facts(paper, pairs)
         case Picture(kind, caption):
             _picture(paper, kind, caption, shown)
-        case Message(head, text):
+        case Message(head, text, _):
             _message(paper, head, text)
         case Table():
             _table(paper, block)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.errors import JournalError
+from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.model import FeasibleSet, Variable, compile_model
 from archeng.records import CallRecord, Generation
@@ -88,6 +88,10 @@ class JournalReader:
             running = journal.running  # before the reading: what ends meanwhile is read as well
             with readable(self.path), journal.moment():
                 return self._told(journal, running)
+        except JournalError:
+            raise
+        except ArchengError as error:  # what the file holds makes no sense
+            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
         finally:
             journal.close()
 

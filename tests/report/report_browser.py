@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
+_MOVING = (StaleElementReferenceException, ElementClickInterceptedException)  # not now
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -30,7 +34,7 @@ def chromium() -> Iterator[Any]:
         "the tests need chromium and chromium-driver: `make browser`"
     )
     options = webdriver.ChromeOptions()
-    options.binary_location = program
+    options.binary_location = str(program)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (*_FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
@@ -83,7 +87,7 @@ def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> 
     """Poll until a condition holds, and return its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        with contextlib.suppress(StaleElementReferenceException):
+        with contextlib.suppress(*_MOVING):
             value = condition()
             if value:
                 return value

@@ -12,7 +12,8 @@ from report_studies import HOSTILE, run
 
 import archeng
 from archeng import Result
-from archeng.errors import ArchengError, SettingsError
+from archeng.dashboard import serve
+from archeng.errors import ArchengError, MissingPackageError, SettingsError
 from archeng.report.figures import KINDS, plot, sensible, to_svg
 
 
@@ -176,6 +177,17 @@ def test_what_is_sensible(beam: Result, edge_cases: dict[str, Result]) -> None:
     assert "parallel" not in sensible(edge_cases["no success"].shown)
 
 
+def test_archeng_does_not_import_matplotlib() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, archeng.cli; print([m for m in ('matplotlib', 'pypdf') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_without_matplotlib(beam: Result, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     import sys
 
@@ -187,3 +199,5 @@ def test_without_matplotlib(beam: Result, monkeypatch: pytest.MonkeyPatch, tmp_p
     with pytest.raises(ImportError, match="matplotlib"):
         beam.report(tmp_path / "run.pdf")
     assert not list(tmp_path.iterdir())
+    with pytest.raises(MissingPackageError, match="matplotlib"):
+        serve(tmp_path / "run.db")

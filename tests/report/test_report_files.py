@@ -158,6 +158,19 @@ def test_a_page_of_a_run_without_any_success() -> None:
     assert "nan" not in text.replace("nano", "").lower().split()
 
 
+def test_every_call_fails_with_its_own_message() -> None:
+    result = run("can", max_evaluations=6)
+    one = result.evaluations[0]
+    bad = tuple(
+        dataclasses.replace(one, index=k, status="failed", message=f"step {k} too small")
+        for k in range(300)
+    )
+    page = words(dataclasses.replace(result, evaluations=bad))
+    assert page.tags.count("details") == 12
+    assert page.tags.count("tr") < 150
+    assert "There are 300 different messages" in " ".join(page.texts)
+
+
 @pytest.mark.parametrize("reason", [StopReason.RUNNING, StopReason.CUT_OFF])
 def test_runs_that_have_not_ended(reason: StopReason) -> None:
     result = dataclasses.replace(run("can", max_evaluations=6), stop_reason=reason)

@@ -187,6 +187,15 @@ def test_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="is not an archeng journal"):
         read_journal(tmp_path / "text.db")
     run("can", journal=tmp_path / "run.db", max_evaluations=12)
+    for wrong in ('{"max_evaluations": -1}', '{"colour": 3}', "[]", '{"simulated": {"a": 3}}'):
+        copy = tmp_path / "wrong.db"
+        copy.write_bytes((tmp_path / "run.db").read_bytes())
+        with sqlite3.connect(copy) as connection:
+            connection.execute("UPDATE header SET value = ? WHERE key = 'options'", (wrong,))
+        connection.close()
+        with pytest.raises(JournalError, match="damaged"):
+            read_journal(copy)
+        copy.unlink()
     with sqlite3.connect(tmp_path / "run.db") as connection:
         connection.execute("DELETE FROM calls WHERE generation = 0")
     connection.close()

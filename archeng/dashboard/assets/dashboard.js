@@ -35,7 +35,6 @@ function showFigures() {
     if (image.dataset.version === String(version)) continue;
     const address = `/figure/${encodeURIComponent(image.dataset.kind)}.svg?v=${version}`;
     image.dataset.version = String(version);
-    if (!image.hasAttribute("src")) image.classList.add("waiting");
     const next = new Image();
     next.onload = () => {
       image.src = address;
@@ -55,14 +54,15 @@ function replaceSection(old, fresh) {
       image.src = before.src;
       image.width = before.naturalWidth;
       image.height = before.naturalHeight;
+    } else {
+      image.classList.add("waiting");
     }
   }
   if (!old) return byId("sections").append(fresh);
+  fresh.className = old.className; // shown or not, as before: else the page would jump
   const opened = new Set();
-  for (const box of old.querySelectorAll("details[open] > summary")) opened.add(box.textContent);
-  for (const box of fresh.querySelectorAll("details > summary")) {
-    if (opened.has(box.textContent)) box.parentElement.open = true;
-  }
+  for (const box of old.querySelectorAll("details[open]")) opened.add(box.dataset.group);
+  for (const box of fresh.querySelectorAll("details")) box.open = opened.has(box.dataset.group);
   const scrolled = [...old.querySelectorAll(".table")].map((t) => [t.scrollTop, t.scrollLeft]);
   const place = [window.scrollX, window.scrollY];
   old.replaceWith(fresh);

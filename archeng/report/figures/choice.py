@@ -55,17 +55,24 @@ def plot(kind: str, shown: Shown, titled: bool = True) -> Any:
         raise SettingsError(f"Unknown plot {kind!r}; there are {', '.join(KINDS)}.")
     if kind == "simulated" and not shown.simulated:
         raise SettingsError("There are no simulated constraints to plot in this result.")
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingPackageError(
-            "Plots need matplotlib. Install it with: pip install 'archeng[plot]'"
-        ) from error
+    check_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10, 4), layout="constrained")
         _KINDS[kind](figure, shown, f"{short(shown.name, 24)}: " if titled else "")
     return figure
+
+
+def check_matplotlib() -> None:
+    """Raise a `MissingPackageError` if matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            "Plots need matplotlib. Install it with: pip install 'archeng[plot]'"
+        ) from error
 
 
 def sensible(shown: Shown) -> list[str]:

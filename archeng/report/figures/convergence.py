@@ -9,8 +9,8 @@ import numpy as np
 from archeng.records import Floats
 from archeng.report.figures.style import (
     BLUE,
+    DOT,
     GREY,
-    LIGHT,
     RED,
     calls_axis,
     dots,
@@ -80,7 +80,7 @@ def _objectives(axes: Any, where: Floats, shown: Shown) -> None:
     """Every call, the best so far, and those without a result."""
     objectives, best = shown.objectives, shown.best_so_far
     ok = np.isfinite(objectives)
-    dots(axes, where[ok], objectives[ok], LIGHT, 5, label="each simulator call")
+    dots(axes, where[ok], objectives[ok], DOT, 5, label="each simulator call")
     if ok.any():
         axes.plot(where, best, color=BLUE, drawstyle="steps-post", label="best so far")
         low, high = np.percentile(objectives[ok], [5, 100] if shown.maximize else [0, 95])

@@ -9,8 +9,8 @@ import numpy as np
 from archeng.records import Floats
 from archeng.report.figures.style import (
     BLUE,
+    DOT,
     GREY,
-    LIGHT,
     ORANGE,
     calls_axis,
     dots,
@@ -39,7 +39,7 @@ def variables(figure: Any, shown: Shown, prefix: str) -> None:
 
 def _panels(figure: Any, shown: Shown, prefix: str) -> None:
     free = shown.free or [0]
-    columns = min(3, len(free))
+    columns = 2 if len(free) == 4 else min(3, len(free))
     rows = -(-len(free) // columns)
     figure.set_size_inches(10, 2.1 * rows + 0.7)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True).reshape(-1)
@@ -47,7 +47,7 @@ def _panels(figure: Any, shown: Shown, prefix: str) -> None:
     known = holders >= 0
     for axes, j in zip(panels, free, strict=False):
         v, values = shown.at_best[j], shown.designs[:, j]
-        dots(axes, calls, values, LIGHT)
+        dots(axes, calls, values, DOT)
         axes.plot(calls[known], values[holders[known]], color=BLUE, drawstyle="steps-post")
         low, high = _view(values, v.lower, v.upper)
         axes.set_ylim(low, high)

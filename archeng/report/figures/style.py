@@ -10,7 +10,7 @@ from archeng.records import Floats
 from archeng.report.shown import Shown
 
 BLUE, ORANGE, RED, GREEN, VIOLET = "#1f5fa8", "#d9822b", "#c0392b", "#2e8b57", "#7b5ea7"
-GREY, LIGHT, INK = "#9aa5b1", "#c9d1d9", "#263238"
+GREY, LIGHT, DOT, INK = "#9aa5b1", "#c9d1d9", "#aeb8c2", "#263238"
 MANY = 2000  # points from which on they are drawn as pixels: vectors would make files huge
 
 STYLE: Any = {
