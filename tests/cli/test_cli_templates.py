@@ -171,7 +171,7 @@ def test_ctrl_c_on_the_terminal_of_a_cluster(tmp_path: Path) -> None:
     child.close()
     assert child.exitstatus == 130
     assert "interrupted by the user" in child.before
-    assert "`archeng resume` goes on with run.db" in child.before
+    assert "`archeng resume` goes on with it" in child.before
     assert "Traceback" not in child.before
 
 
