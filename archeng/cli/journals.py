@@ -7,7 +7,7 @@ import contextlib
 import csv
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def reading(path: Path) -> Iterator[Journal]:
         journal.close()
 
 
-def best_call(calls: Iterator[CallRecord], maximize: bool) -> CallRecord | None:
+def best_call(calls: Iterable[CallRecord], maximize: bool) -> CallRecord | None:
     """Return the best call that satisfies all constraints."""
     best = None
     for e in calls:
@@ -87,7 +87,7 @@ def status_data(journal: Journal) -> dict[str, Any]:
     header, state, generations = journal.header(), journal.state(), journal.generations()
     counts, running = journal.count(), journal.running
     evaluations = [stored.evaluation for stored in journal.calls()]
-    best = best_call(iter(evaluations), header["options"]["sense"] == "maximize")
+    best = best_call(evaluations, header["options"]["sense"] == "maximize")
     ended = state["stop_reason"]
     calls = sum(n for kind, n in counts.items() if kind != "reused")
     return {

@@ -11,8 +11,15 @@ from archeng.errors import JournalError
 from archeng.journal import Journal
 
 
-def make_free(journal: Path, study: str | None, force: bool) -> None:
+def make_free(journal: Path, again: str, force: bool) -> None:
     """Raise if a run cannot begin with this journal; with ``force`` move an old one aside.
+
+    Parameters
+    ----------
+    journal : Path
+    again : str
+        What to type to go on with the old run.
+    force : bool
 
     Raises
     ------
@@ -23,11 +30,10 @@ def make_free(journal: Path, study: str | None, force: bool) -> None:
         return
     calls = _calls(journal)
     if not force:
-        typed = "" if study is None else f" {study}"
         raise JournalError(
-            f"{journal}: exists already, with {calls} calls. `archeng resume{typed}` goes on with "
-            f"it. `archeng run{typed} --force` begins anew and keeps the old journal under another "
-            "name. --journal FILE writes to another file."
+            f"{journal}: exists already, with {calls} calls. {again} goes on with it. --force "
+            "begins anew and keeps the old journal under another name. --journal FILE writes to "
+            "another file."
         )
     kept = _move(journal)
     sys.stderr.write(f"archeng: the old journal is kept as {kept}\n")

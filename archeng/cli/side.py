@@ -48,7 +48,7 @@ class Side:
 
     @cached_property
     def _best(self) -> CallRecord | None:
-        return best_call(iter(self.calls), self.maximize)
+        return best_call(self.calls, self.maximize)
 
     @property
     def best(self) -> float | None:
@@ -63,7 +63,9 @@ class Side:
     @property
     def design(self) -> dict[str, float]:
         """The best design by name."""
-        return {} if self.status["best"] is None else dict(self.status["best"]["design"])
+        if self._best is None:
+            return {}
+        return dict(zip(self.header["element_names"], map(float, self._best.x), strict=True))
 
     @property
     def state(self) -> str:

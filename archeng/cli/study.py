@@ -31,14 +31,17 @@ INTERRUPTED = 130
 def run(options: argparse.Namespace) -> int:
     """Solve the study of a folder or of a Python file."""
     _check_output(options.output)
-    with opened(study_or_file(options.study, "run"), options.object) as study:
+    target = study_or_file(options.study, "run")
+    with opened(target, options.object) as study:
         given = {**_given(options, _RUN_OPTIONS), **_runtime(options)}
         keywords = {**study.options, **given}
+        again = ""
         if keywords.get("journal") is not None:
-            make_free(Path(keywords["journal"]), options.study, options.force)
+            again = _resume_command(target, options, Path(keywords["journal"]))
+            make_free(Path(keywords["journal"]), again, options.force)
         with _own_workers(study, options) as more:
             result = solve(study.model, study.simulator, **{**keywords, **more})
-        return _report(result, options, keywords.get("journal"))
+        return _report(result, options, keywords.get("journal"), again)
 
 
 def go_on(options: argparse.Namespace) -> int:
@@ -48,7 +51,7 @@ def go_on(options: argparse.Namespace) -> int:
     keywords = {**_given(options, _LIMITS), **_runtime(options)}
     keywords["retry_failed"] = options.retry_failed
     if target is None:
-        return _report(resume(journal, **keywords), options, journal)
+        return _report(resume(journal, **keywords), options, journal, "the same command")
     with opened(target, options.object) as study:
         own, model = dict(study.options), study.model
         arguments = {k: v for k, v in own.items() if k not in _SOLVE}
@@ -61,7 +64,7 @@ def go_on(options: argparse.Namespace) -> int:
         keywords = {**{k: own[k] for k in taken if k in own}, **keywords}
         with _own_workers(study, options) as more:
             result = resume(journal, study.simulator, model=model, **{**keywords, **more})
-        return _report(result, options, journal)
+        return _report(result, options, journal, "the same command")
 
 
 _SOLVE = set(inspect.signature(solve).parameters)
@@ -79,6 +82,14 @@ def _own_workers(study: OpenStudy, options: argparse.Namespace) -> Iterator[dict
         return
     with study.workers as workers:
         yield {} if workers is None else {"workers": workers}
+
+
+def _resume_command(target: StudyFile | Path, options: argparse.Namespace, journal: Path) -> str:
+    """Return what to type to go on with a run."""
+    typed = "" if options.study is None else f" {options.study}"
+    if isinstance(target, StudyFile) and options.journal is None:
+        return f"`archeng resume{typed}`"
+    return f"`archeng resume {journal}{typed or ' .'}`"
 
 
 def _what_to_resume(options: argparse.Namespace) -> tuple[Path, StudyFile | Path | None]:
@@ -151,7 +162,7 @@ def _check_output(path: str | None) -> None:
         raise SettingsError(f"--output {path}: there is no such directory, or it is one.")
 
 
-def _report(result: Result, options: argparse.Namespace, journal: Any) -> int:
+def _report(result: Result, options: argparse.Namespace, journal: Any, again: str) -> int:
     if options.output is not None:
         result.save(options.output)
     if options.json:
@@ -159,5 +170,7 @@ def _report(result: Result, options: argparse.Namespace, journal: Any) -> int:
     else:
         sys.stdout.write(f"{result}\n")
     if result.stop_reason is StopReason.INTERRUPTED:
+        if journal is not None:
+            sys.stderr.write(f"archeng: {again} goes on with it\n")
         return INTERRUPTED
     return 1 if result.status in (Status.NONE, Status.VIOLATING) else 0

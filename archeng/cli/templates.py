@@ -17,7 +17,8 @@ from archeng.errors import StudyFileError
 
 DEFAULT = "casadi"
 _IGNORED = re.compile(
-    r"__pycache__|\.ipynb_checkpoints|\.pytest_cache|out|.*\.(pyc|db|db-wal|db-shm|lock|orig)"
+    r"__pycache__|\.ipynb_checkpoints|\.pytest_cache|out|failed|run\.(html|pdf)"
+    r"|.*\.(pyc|db|db-wal|db-shm|lock|orig)"
 )
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{k}" for p in ("com", "lpt") for k in range(10))}
 

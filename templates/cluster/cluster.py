@@ -1,6 +1,7 @@
 """Where the calls run. `study.toml` names the function `workers`."""
 
 import contextlib
+import signal
 
 from distributed import Client, LocalCluster
 
@@ -28,4 +29,10 @@ make_cluster = local  # on SLURM: make_cluster = slurm
 def workers():
     """Give a Dask client while the run goes on; cluster and jobs are gone afterwards."""
     with make_cluster() as cluster, Client(cluster, set_as_default=False) as client:
+        client.run(ignore_ctrl_c)
         yield client
+
+
+def ignore_ctrl_c():
+    """Let local workers finish their calls: a terminal sends Ctrl-C to them, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -161,6 +161,10 @@ def test_a_journal_is_not_overwritten(study: Path, capsys: pytest.CaptureFixture
     assert "`archeng resume`" in shown
     assert "--force" in shown
     assert calls(study / "run.db") == first
+    single = study / "single.py"
+    single.write_text(MODEL + (study / "simulator.py").read_text())
+    assert command("run", single, "--quiet", "--journal", "run.db") == 2
+    assert f"`archeng resume run.db {single}`" in capsys.readouterr().err
     assert command("run", "--quiet", "--force", "--seed", 2) == 0
     assert "run.1.db" in capsys.readouterr().err
     assert command("run", "--quiet", "--force", "--seed", 3) == 0

@@ -76,7 +76,7 @@ def test_side_by_side(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str
         "seed: 1 became 2",
         "setting proposals: 1 became 2",
         "simulated sum: none became (1.5, -)",
-        "model: variable x",
+        "model: variable 'x', upper",
     ):
         assert text in setup
     assert "name" not in setup

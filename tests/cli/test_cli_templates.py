@@ -11,9 +11,11 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbclient
 import nbformat
+import pexpect
 import psutil
 import pytest
 from cli_helpers import PATIENCE, ROOT, calls, command, environment, process, terminal, typed
@@ -32,7 +34,7 @@ class Known:
 
 KNOWN = {
     "casadi": Known(0.3145373, 30),
-    "cluster": Known(2.8013, 24),
+    "cluster": Known(2.8013, 40),
     "command": Known(4.625648, 30),
     "mixed": Known(218.0210, 30),
     "notebook": Known(0.68685, 30),
@@ -75,7 +77,7 @@ def test_from_nothing_to_a_result(
     status = json.loads(capsys.readouterr().out)
     assert status["infeasible_calls"] == 0
     assert status["calls_by_status"] == {"ok": status["calls"]}
-    assert status["best"]["objective"] == pytest.approx(known.objective, rel=0.005)
+    assert status["best"]["objective"] == pytest.approx(known.objective, rel=0.01)
     for arguments in LOOKING:
         assert command(*arguments) == 0
     code, shown = typed(study, "report")
@@ -95,11 +97,7 @@ def run_and_kill(study: Path, *arguments: object) -> list[tuple[str, float, str]
     """Run in a terminal, kill in the middle, and return the calls that had finished."""
     for _ in range(3):
         child = terminal(study, "run", *arguments)
-        begin = time.monotonic()
-        while finished(study / "run.db") < 10 and child.isalive():
-            assert time.monotonic() < begin + PATIENCE
-            with contextlib.suppress(Exception):
-                child.read_nonblocking(4096, timeout=0.005)
+        wait_for_calls(child, study / "run.db", 10)
         others = psutil.Process(child.pid).children(recursive=True) if child.isalive() else []
         child.kill(signal.SIGKILL)
         child.close()
@@ -109,6 +107,15 @@ def run_and_kill(study: Path, *arguments: object) -> list[tuple[str, float, str]
             return calls(study / "run.db")
         (study / "run.db").unlink()  # this machine was slow: it had ended before
     raise AssertionError("the run could not be killed in time")
+
+
+def wait_for_calls(child: Any, journal: Path, number: int) -> None:
+    """Wait until a run in a terminal has made some calls, or has ended."""
+    begin = time.monotonic()
+    while finished(journal) < number and child.isalive():
+        assert time.monotonic() < begin + PATIENCE
+        with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
+            child.read_nonblocking(4096, timeout=0.005)
 
 
 def finished(journal: Path) -> int:
@@ -124,7 +131,7 @@ def test_the_tests_of_a_template(name: str, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path / "my_study",
-        env=environment(),
+        env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=2 * PATIENCE,
@@ -152,6 +159,20 @@ def test_the_notebook_runs_and_runs_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert run.outputs[0].text == first
     figures = [o for c in notebook.cells for o in c.get("outputs", ()) if "data" in o]
     assert [sorted(f.data) for f in figures] == [["image/png", "text/plain"]] * 2
+
+
+def test_ctrl_c_on_the_terminal_of_a_cluster(tmp_path: Path) -> None:
+    """The terminal sends it to the workers too; nobody wants to read their tracebacks."""
+    command("new", "my_study", "--template", "cluster", "--directory", tmp_path)
+    child = terminal(tmp_path / "my_study", "run")
+    wait_for_calls(child, tmp_path / "my_study" / "run.db", 3)
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert "interrupted by the user" in child.before
+    assert "`archeng resume` goes on with it" in child.before
+    assert "Traceback" not in child.before
 
 
 def test_the_cluster_becomes_slurm_by_one_line(tmp_path: Path) -> None:
