@@ -69,11 +69,12 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     Notes
     -----
     An ``AnalysisError`` is a failed call: the design ranks last. Other exceptions end the run.
-    After the run the model stands at the best design. Negative ``scaler`` or ``ref`` of the
-    objective: it is maximised. Scaling of the variables does not change the search, except that
-    ``ref`` is the typical size of a variable without bounds. Constraints declared
-    ``linear=True`` are simulated like the others: write them as explicit ones instead. The model
-    runs in this process only, one design at a time.
+    After the run the model is run once more and stands at the best design. An objective with a
+    negative ``scaler`` or ``ref`` is maximised. Scaling of the variables does not change the
+    search, except that ``ref`` is the typical size of a variable without bounds. Constraints
+    declared ``linear=True`` are simulated like the others: write them as explicit ones instead.
+    The model runs in this process only, one design at a time. Designs are certified in the units
+    of ``add_design_var``; OpenMDAO then converts them to the units of the model, which rounds.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -44,8 +44,9 @@ def to_study(
 
     Designs are the parameters, objectives the values. Failed calls are trials in the state FAIL,
     with their message as a user attribute. Simulated constraints are Optuna constraints, at most
-    zero where they hold: ``value - upper`` and ``lower - value``. Repairs, outputs and times are
-    user attributes named ``archeng.*`` and ``outputs.*``.
+    zero where they hold: ``value - upper`` and ``lower - value``, in the order of the study's user
+    attribute ``archeng.constraints``. Repairs, outputs and times are user attributes named
+    ``archeng.*`` and ``outputs.*``.
 
     Parameters
     ----------
@@ -120,7 +121,14 @@ def _about(result: Result, identity: str) -> dict[str, Any]:
         f"{_PREFIX}status": result.status.value,
         f"{_PREFIX}message": result.message,
         f"{_PREFIX}units": units,
+        f"{_PREFIX}constraints": _constraint_names(result),
     }
+
+
+def _constraint_names(result: Result) -> list[str]:
+    """Say what the entries of ``trial.constraints`` are, in their order."""
+    explicit = [EXPLICIT] if any(not call.feasible for call in result.evaluations) else []
+    return explicit + [text for text, *_ in _limits(result)]
 
 
 def _names(result: Result) -> list[str]:
@@ -138,7 +146,7 @@ def _trials(result: Result) -> Iterator[Any]:
             params=dict(zip(names, (float(v) for v in call.x), strict=True)),
             distributions=dict(zip(names, ranges, strict=True)),
             user_attrs=_attributes(call),
-            constraints=_constraints(result, call, outside) if call.good else None,
+            system_attrs=_constraints(result, call, outside) if call.good else None,
         )
         end = begin + timedelta(seconds=_or_zero(call.elapsed))
         trial.datetime_start = end - timedelta(seconds=_or_zero(call.seconds))
@@ -162,16 +170,23 @@ def _ranges(result: Result) -> list[Any]:
     return ranges
 
 
-def _constraints(result: Result, call: CallRecord, outside: bool) -> dict[str, float]:
-    """Constraints as Optuna counts them: at most zero where they hold."""
-    found = {EXPLICIT: call.max_violation} if outside else {}
+def _limits(result: Result) -> list[tuple[str, str, float, float]]:
+    """One-sided simulated constraints: a text, the name, and sign and offset of ``<= 0``."""
+    found = []
     for limit in result.simulated:
-        value = call.constraints.get(limit.name, math.nan)
         if math.isfinite(limit.lower):
-            found[f"{limit.name} >= {limit.lower:g}"] = limit.lower - value
+            found.append((f"{limit.name} >= {limit.lower:g}", limit.name, -1.0, limit.lower))
         if math.isfinite(limit.upper):
-            found[f"{limit.name} <= {limit.upper:g}"] = value - limit.upper
+            found.append((f"{limit.name} <= {limit.upper:g}", limit.name, 1.0, limit.upper))
     return found
+
+
+def _constraints(result: Result, call: CallRecord, outside: bool) -> dict[str, list[float]] | None:
+    """Constraints in the form that Optuna and its dashboard read: a list of values <= 0."""
+    found = [call.max_violation] if outside else []
+    for _, name, sign, limit in _limits(result):
+        found.append(sign * (call.constraints.get(name, math.nan) - limit))
+    return {"constraints": found} if found else None
 
 
 def _attributes(call: CallRecord) -> dict[str, Any]:

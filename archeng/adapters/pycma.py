@@ -115,7 +115,9 @@ class Arch:
         settings: Settings | None = None,
         seed: int = 0,
     ) -> Arch:
-        """Make the strategy too: at a feasible design, with the initial deviations of the model.
+        """Make the strategy too, with start and initial deviations of the model.
+
+        Without declared starts it begins at a feasible design.
 
         Parameters
         ----------

@@ -8,7 +8,8 @@ checked by the very function that the user wrote. What a function is asked for:
   exception, NaN or an infinity means: undefined there, so no design is accepted there;
 - first derivatives: ``jac`` if given, else central differences (one-sided where one of the two
   points is undefined), or a complex step;
-- second derivatives: ``hess`` if given, else differences of the first ones.
+- second derivatives: ``hess`` if given, else differences, at the nearest point of a grid. They only
+  guide the solvers, and change little from one repair to the next: most are computed once.
 
 Functions like these cannot be stored in a journal or sent to another process.
 """
@@ -36,6 +37,8 @@ _FIRST = _EPSILON ** (1 / 3)  # steps relative to the size of a variable: centra
 _SECOND = _EPSILON ** (1 / 4)  # differences of differences,
 _COMPLEX = 1e-30  # and a complex step, which has no cancellation
 _SMALL = 1e-2  # a variable near zero counts as this share of its typical size
+_GRID = 32  # points per size of a variable at which second derivatives are computed
+_MOST_CELLS = 2000
 _ORDINARY = (ArithmeticError, ValueError)  # what a formula raises outside its domain
 
 
@@ -80,6 +83,7 @@ class PythonFunction:
         if callable(jac):
             self._first_jacobian(at)
         self._last: dict[str, tuple[bytes, Floats]] = {}
+        self._cells: dict[bytes, Floats] = {}
         self._bridges: list[Any] = []  # CasADi does not keep them alive
 
     def __call__(self, symbols: Any) -> Any:
@@ -201,6 +205,17 @@ class PythonFunction:
                 for unit in np.eye(m)
             ]
             return np.asarray(np.stack(slices), dtype=float).reshape(m * n, n, order="F")
+        spacing = self._size / _GRID
+        cell = np.round(x / spacing)
+        key = cell.tobytes()
+        if key not in self._cells:
+            if len(self._cells) >= _MOST_CELLS:
+                self._cells.clear()
+            found = self._second_at(cell * spacing)
+            self._cells[key] = np.where(np.isfinite(found), found, 0.0)
+        return self._cells[key]
+
+    def _second_at(self, x: Floats) -> Floats:
         sizes = self._sizes(x)
         if self._jac is None:
             return _second_differences(self._values, x, _SECOND * sizes)

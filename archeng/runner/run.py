@@ -102,9 +102,13 @@ class Run:
                 run._prepare(setup)
                 run._restore(store, retry_failed)
             run._open(run._evaluator(), store)
-            store.note(latest_note(run.options))
         except BaseException:
             store.close()
+            raise
+        try:
+            store.note(latest_note(run.options))
+        except BaseException:
+            run.close()
             raise
         return run
 

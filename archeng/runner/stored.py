@@ -95,8 +95,8 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
     if data is None:
         if given is None:
             raise JournalError(
-                "The model of this journal has parts that cannot be stored (CasADi MX functions): "
-                "pass it again as model=."
+                "The model of this journal has parts that cannot be stored (CasADi MX or Python "
+                "functions): pass it again as model=."
             )
         if fingerprint(given, to_data(given)) != stored["fingerprint"]:
             raise JournalError("The model is not the one of the journal.")

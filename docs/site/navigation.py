@@ -44,7 +44,7 @@ SECTIONS = {
     "Benchmarks": ("docs/benchmarks", ["README", "paper/README", "surrogate/README", "peers"]),
     "Case studies": ("case_studies", ["README", "welded_beam/README"]),
 }
-ALONE = ["docs/README", "CHANGELOG"]  # linked from other pages, not in the side bar
+ALONE = ["docs/README", "CHANGELOG"]  # at the end of the side bar
 
 
 def setup(app: Any) -> None:

@@ -10,7 +10,7 @@ JOBS = 2
 
 def local():
     """Worker processes on this machine."""
-    return LocalCluster(n_workers=JOBS, threads_per_worker=1, dashboard_address=None)
+    return LocalCluster(n_workers=JOBS, threads_per_worker=1, dashboard_address=":0")
 
 
 def slurm():

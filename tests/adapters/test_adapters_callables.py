@@ -52,7 +52,8 @@ def compiled(**options: Any) -> FeasibleSet:
 )
 def test_derivatives_of_functions(options: dict[str, Any], first: float, second: float) -> None:
     fs = compiled(**options)
-    for x in np.random.default_rng(1).uniform(-2, 2, (5, 2)):
+    for k in np.random.default_rng(1).integers(-16, 16, (5, 2)):
+        x = k * np.array([4, 6]) / 32  # of the grid on which second derivatives are computed
         values, jacobian = fs.values_and_jacobian(x)
         np.testing.assert_array_equal(values[2:], curves(x))
         np.testing.assert_allclose(jacobian[2:], gradients(x), rtol=first, atol=10 * first)
@@ -147,6 +148,23 @@ def test_the_function_is_called_once_for_each_point() -> None:
     for _ in range(3):
         fs.values(x)
     assert len(calls) == 1
+
+
+def test_second_derivatives_are_computed_once_nearby() -> None:
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(x.copy())
+        return x[0] ** 2 * x[1]
+
+    rows = NonlinearConstraint(f, 0, 1)
+    fs = compile_model(archeng.from_scipy([0, 0], bounds=[(-1, 1)] * 2, constraints=rows))
+    first = fs.hessian(np.array([0.5, 0.25]), np.array([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(first, [[0.5, 1.0], [1.0, 0.0]], atol=1e-6)
+    calls.clear()
+    nearby = fs.hessian(np.array([0.51, 0.26]), np.array([0.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(nearby, first)
+    assert len(calls) <= 4  # for the first derivatives
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from wsgiref.util import setup_testing_defaults
 
 import numpy as np
 import optuna
+import optuna_dashboard
 import pytest
 from optuna.trial import TrialState
 
@@ -60,6 +63,7 @@ def test_every_call_is_a_trial(journal: Path) -> None:
     assert study.study_name == "can"
     assert study.direction == optuna.study.StudyDirection.MINIMIZE
     assert len(study.trials) == len(result.evaluations) > 10
+    assert study.user_attrs["archeng.constraints"] == ["ratio >= 1", "ratio <= 1.8"]
     states = {t.state for t in study.trials}
     assert states == {TrialState.COMPLETE, TrialState.FAIL}
     assert any(e.violated for e in result.evaluations)
@@ -71,7 +75,7 @@ def test_every_call_is_a_trial(journal: Path) -> None:
             assert trial.value == call.objective
             assert trial.user_attrs["outputs.lid"] == call.outputs["lid"]
             ratio = call.constraints["ratio"]
-            assert trial.constraints == {"ratio >= 1": 1.0 - ratio, "ratio <= 1.8": ratio - 1.8}
+            assert list(trial.constraints.values()) == [1.0 - ratio, ratio - 1.8]
             assert all(v <= 0 for v in trial.constraints.values()) == call.acceptable
         else:
             assert "the mesher gave up" in trial.user_attrs["archeng.message"]
@@ -92,6 +96,32 @@ def test_sqlite_study_is_the_same_when_loaded_again(journal: Path, tmp_path: Pat
         loaded, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
     )
     assert set(importances) == {"radius", "height"}
+
+
+def test_the_dashboard_opens_a_run(journal: Path, tmp_path: Path) -> None:
+    result = archeng.read_journal(journal)
+    url = f"sqlite:///{tmp_path / 'shown.db'}"
+    to_study(result, url, "shown")
+    dashboard = optuna_dashboard.wsgi(url)
+    said: dict[str, str] = {}
+
+    def get(path: str) -> Any:
+        request: dict[str, Any] = {"PATH_INFO": path}
+        setup_testing_defaults(request)
+        body = dashboard(request, lambda status, headers, error=None: said.update(status=status))
+        return json.loads(b"".join(body))
+
+    (summary,) = get("/api/studies")["study_summaries"]
+    assert summary["study_name"] == "shown"
+    detail = get(f"/api/studies/{summary['study_id']}")
+    assert said["status"].startswith("200")
+    assert len(detail["trials"]) == len(result.evaluations)
+    for trial, call in zip(detail["trials"], result.evaluations, strict=True):
+        assert trial["state"] == ("Complete" if call.good else "Fail")
+        if call.good:
+            assert trial["values"] == [call.objective]
+            assert all(value <= 0 for value in trial["constraints"]) == call.acceptable
+    assert {p["name"] for p in detail["union_search_space"]} == {"radius", "height"}
 
 
 def test_trials_have_the_times_of_the_calls(journal: Path) -> None:
@@ -148,7 +178,8 @@ def test_infeasible_calls_are_never_the_best_trial() -> None:
     assert result.n_infeasible_calls > 0
     study = to_study(result)
     assert study.best_value == result.fun
-    violated = sum(t.constraints[EXPLICIT] > 0 for t in study.trials)
+    assert study.user_attrs["archeng.constraints"] == [EXPLICIT]
+    violated = sum(t.constraints["0"] > 0 for t in study.trials)
     assert violated == result.n_infeasible_calls
 
 

@@ -1,6 +1,7 @@
 """Studies for the tests of report and dashboard; runnable, to write a journal in another process.
 
-``python report_studies.py NAME JOURNAL SECONDS`` runs a study with calls of so many seconds.
+``python report_studies.py NAME JOURNAL SECONDS`` runs a study with calls of so many seconds; with
+``endless`` after it, until it is killed.
 """
 
 from __future__ import annotations
@@ -155,4 +156,6 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], float(sys.argv[3]), journal=sys.argv[2])
+    endless = {"max_evaluations": 10**6, "settings": archeng.Settings(stop_tests=False)}
+    options = endless if sys.argv[4:] == ["endless"] else {}
+    run(sys.argv[1], float(sys.argv[3]), journal=sys.argv[2], **options)

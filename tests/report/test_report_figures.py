@@ -65,7 +65,7 @@ def test_what_the_figures_show(beam: Result) -> None:
     best = next(line for line in time.get_lines() if line.get_label() == "best so far")
     np.testing.assert_array_equal(best.get_xdata(), [e.elapsed for e in beam.evaluations])
     panels = beam.plot("variables").axes
-    assert [axes.get_title(loc="left") for axes in panels] == ["width [m]", "depth [m]"]
+    assert [axes.get_title() for axes in panels] == ["width [m]", "depth [m]"]
     best_width = panels[0].get_lines()[1].get_ydata()
     assert best_width[-1] == beam.design["width"]
     parallel = beam.plot("parallel").axes[0]
@@ -86,7 +86,7 @@ def test_search_shows_eigenvalues_or_the_condition_number() -> None:
     assert len(axes[3].get_lines()) == 2
     old = [dataclasses.replace(g, eigenvalues=()) for g in result.history]
     axes = dataclasses.replace(result, history=tuple(old)).plot("search").axes
-    assert "condition" in axes[3].get_title(loc="left")
+    assert "condition" in axes[3].get_title()
     assert max(axes[3].get_lines()[0].get_ydata()) == max(g.condition for g in result.history)
 
 
@@ -162,7 +162,7 @@ def test_hundreds_of_variables() -> None:
     assert image.get_array().shape == (150, 25)
     parallel = result.plot("parallel").axes[0]
     assert len(parallel.get_xticklabels()) == 17
-    assert "vary most" in parallel.get_title(loc="left")
+    assert "vary most" in parallel.get_title()
 
 
 def test_many_calls_are_pixels_not_vectors() -> None:

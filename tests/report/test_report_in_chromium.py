@@ -64,9 +64,11 @@ def test_report(browser: Any, page: Path) -> None:
 
 
 def start(name: str, journal: Path, seconds: float) -> subprocess.Popen[bytes]:
+    """Run a study in another process until it is killed."""
     env = {**os.environ, "PYTHONPATH": str(HERE.parents[1]), "OPENBLAS_NUM_THREADS": "1"}
     script = str(HERE / "report_studies.py")
-    return subprocess.Popen([sys.executable, script, name, str(journal), str(seconds)], env=env)
+    command = [sys.executable, script, name, str(journal), str(seconds), "endless"]
+    return subprocess.Popen(command, env=env)
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ def test_dashboard(browser: Any, served: Any) -> None:
     assert text(browser, "#state") == "running"
     # Live: the number of calls grows, and figures change, in the open tab.
     click(browser, '#tabs a[data-key="convergence"]')
-    assert text(browser, "#sections section.open h2") == "Convergence"
+    wait_for(lambda: text(browser, "section.open h2") == "Convergence", "the tab")
     open_figures = "section.open img[data-kind]"
     wait_for(lambda: min(figures(browser, open_figures).values(), default=(0,))[0] > 300, "figures")
     assert set(figures(browser, open_figures)) == {"convergence", "time"}
@@ -114,9 +116,10 @@ def test_dashboard(browser: Any, served: Any) -> None:
     wait_for(lambda: calls(browser) >= before + 2, "more calls")
     changed = "return document.querySelector('section.open img').src !== arguments[0]"
     wait_for(lambda: browser.execute_script(changed, source), "another figure")
-    assert text(browser, "#sections section.open h2") == "Convergence"  # still the same place
+    assert text(browser, "section.open h2") == "Convergence"  # still the same place
     # What the user opened and where they scrolled to stays through updates.
     click(browser, '#tabs a[data-key="failures"]')
+    wait_for(lambda: text(browser, "section.open h2") == "Failures", "the tab")
     wait_for(lambda: len(browser.find_elements("css selector", "#failures summary")) > 0, "failure")
     wait_for(lambda: click(browser, "#failures summary") is None, "a click")
     assert HOSTILE_MESSAGE in text(browser, "#failures pre")
@@ -148,7 +151,7 @@ def test_every_tab_and_every_figure_of_an_ended_run(browser: Any, tmp_path: Path
         seen = set()
         for tab in browser.find_elements("css selector", "#tabs a"):
             tab.click()
-            assert text(browser, "#tabs a.open") == tab.text
+            wait_for(lambda name=tab.text: text(browser, "#tabs a.open") == name, "the tab")
             here = "section.open img[data-kind]"
             wait_for(
                 lambda h=here: all(w > 300 for w, _ in figures(browser, h).values()), "figures"

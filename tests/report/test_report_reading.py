@@ -187,7 +187,7 @@ def test_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="is not an archeng journal"):
         read_journal(tmp_path / "text.db")
     run("can", journal=tmp_path / "run.db", max_evaluations=12)
-    for wrong in ('{"max_evaluations": -1}', '{"colour": 3}', "[]", '{"simulated": {"a": 3}}'):
+    for wrong in ('{"population_size": -1}', '{"colour": 3}', "[]", '{"simulated": {"a": 3}}'):
         copy = tmp_path / "wrong.db"
         copy.write_bytes((tmp_path / "run.db").read_bytes())
         with sqlite3.connect(copy) as connection:

@@ -20,7 +20,6 @@ STYLE: Any = {
     "text.color": INK,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
     "axes.labelcolor": INK,
     "axes.labelsize": 9.5,
     "axes.edgecolor": "#8a949e",
@@ -64,8 +63,8 @@ def legend(axes: Any, **more: Any) -> None:
 
 
 def title(axes: Any, text: str, **more: Any) -> None:
-    """Set a title that is plain text."""
-    axes.set_title(text, parse_math=False, **more)
+    """Set a title that is plain text, above the left edge."""
+    axes.set_title(text, x=0.0, ha="left", parse_math=False, **more)
 
 
 def nothing(axes: Any, text: str) -> None:
