@@ -182,7 +182,7 @@ def test_the_cluster_becomes_slurm_by_one_line(tmp_path: Path) -> None:
     bin_.mkdir()
     jobs.mkdir()
     (bin_ / "sbatch").write_text(
-        f'#!/bin/sh\ncp "$1" {jobs}/$$.sh\nsetsid sh "$1" >{jobs}/$$.log 2>&1 &\n'
+        f'#!/bin/sh\ncp "$1" {jobs}/$$.sh\nsetsid sh {jobs}/$$.sh >{jobs}/$$.log 2>&1 &\n'
         'echo "Submitted batch job $!"\n'
     )
     (bin_ / "scancel").write_text(f'#!/bin/sh\necho "$@" >>{jobs}/cancelled\nkill -TERM -- "-$1"\n')
