@@ -123,6 +123,8 @@ class Assisted:
             search = self._arch.learn(search, population, found, rng)
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
+            if notes.trust.exhausted and notes.failed:
+                notes = _reopened(replace(notes, failed=0))
             ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
             return replace(_with(search, after_generation(notes, search, ended)), converged=ended)
         gain = (notes.best - lowest) * notes.slope
@@ -155,15 +157,14 @@ class Assisted:
         """Open the trust region again if there was some progress since it became small."""
         if not notes.small - best > self._settings.tol_objective + _TOLERANCE * abs(best):
             return notes
-        most = notes.trust.most_leaps
-        return replace(notes, small=best, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
+        return _reopened(replace(notes, small=best))
 
     def _may_end(self, search: Search, notes: Notes) -> bool:
         """Whether a restart may end with the model.
 
-        Not if the model is noisy or was linear until now, nor if the last simulation failed, nor
-        at a design that violates a simulated constraint, nor in a global search with many
-        candidates.
+        Not if the model is noisy or was linear until now, nor if the last proposal failed (another
+        look around follows), nor at a design that violates a simulated constraint, nor in a
+        global search with many candidates.
         """
         n = search.parameters.n
         usual = search.parameters.population_size <= default_population_size(n)
@@ -244,6 +245,12 @@ def _best(merits: Floats, begin: int) -> int | None:
     if not np.isfinite(merits).any():
         return None
     return begin + int(np.nanargmin(merits))
+
+
+def _reopened(notes: Notes) -> Notes:
+    """Open the trust region a little for another look around, without leaps."""
+    most = notes.trust.most_leaps
+    return replace(notes, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
 
 
 def _with(search: Search, notes: Notes) -> Search:
