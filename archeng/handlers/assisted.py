@@ -25,6 +25,7 @@ from archeng.handlers.notes import (
     Notes,
     after_generation,
     after_round,
+    gathered,
     longest_round,
     looked,
     negligible,
@@ -41,6 +42,7 @@ from archeng.surrogate import (
     Proposer,
     Trust,
     after,
+    moved,
 )
 
 _STARTS = 8  # designs from which minima of the model are looked for far away
@@ -76,9 +78,10 @@ class Assisted:
         n = distribution.n
         trust = Trust(most_leaps=4 + n // 2)
         m = len(self._limits)
+        many = (size or 0) // default_population_size(n)
         notes = Notes(
             sigma=distribution.sigma,
-            patience=longest_round(n),
+            patience=max(longest_round(n) // max(many // 2, 1), 1),
             trust=trust,
             weights=np.ones(m),
             margins=np.zeros(m),
@@ -121,6 +124,7 @@ class Assisted:
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, found, rng)
+            notes = replace(notes, gathered=gathered(notes, merits))
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
             ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
@@ -163,26 +167,29 @@ class Assisted:
 
         Not if the model is noisy or was linear until now, nor if the last simulation failed, nor
         at a design that violates a simulated constraint, nor in a global search with many
-        candidates.
+        candidates until these have gathered around the best design.
         """
         n = search.parameters.n
         usual = search.parameters.population_size <= default_population_size(n)
         learned = notes.selection.prior >= 0 and notes.proposals > n
         learned = learned and notes.failed == 0 and not notes.violates
-        return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
+        arrived = usual or notes.gathered == 1
+        return self._settings.stop_tests and arrived and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
         self, search: Search, rng: np.random.Generator, known: Known, best: int, merit: float
     ) -> tuple[Search, Population | None]:
         """Make proposals around the design of the lowest merit; None if the round is over."""
         notes = Notes.of(search)
-        trust = notes.trust
-        over = notes.misses >= notes.patience and not trust.collapsed
-        if over or trust.exhausted:
-            return _with(search, after_round(notes, search.parameters.n)), None
         inverse = search.state.reference / notes.sigma
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
+        trust = notes.trust
+        if notes.tried == 0 and len(notes.centre):  # since then ARCH may have found a better design
+            trust = moved(trust, frame.distance(notes.centre))
+        over = notes.misses >= notes.patience and not trust.collapsed
+        if over or trust.exhausted:
+            return _with(search, after_round(notes, search.parameters.n)), None
         if len(notes.starts) == 0:
             notes = replace(notes, starts=self._proposer.far_designs(frame, _STARTS, rng))
         seen = known.last_and(best, _REMEMBERED)
@@ -195,10 +202,12 @@ class Assisted:
         notes = replace(
             notes,
             best=merit,
+            centre=frame.centre,
             violates=int(np.any(self._limits.violations(known.simulated[best]) > 0)),
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,
+            spread=proposal.spread,
         )
         if proposal.mode is Mode.EXPLOIT:
             notes = replace(notes, prices=proposal.prices, expected=proposal.expected)

@@ -18,7 +18,9 @@ from archeng.surrogate import Mode, Selection, Trust, elsewhere
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
-_NEGLIGIBLE = 1e-12  # gain, relative to all progress
+_NEGLIGIBLE = 1e-12  # gain, relative to all progress ...
+_LITTLE = 1e-4  # ... and to how much the designs around differ
+_GATHERED = 0.01  # of all progress: median of a generation above the best design
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
 
@@ -44,7 +46,7 @@ class Notes:
         Generations of ARCH between rounds, and until the next one.
     best : float
         Best objective when the proposals were made.
-    predicted, step, slope : float
+    predicted, step, slope, spread : float
         See :class:`archeng.surrogate.Proposal`; of the first of them.
     to_inject : int
         Whether the best design is a proposal that CMA-ES does not know yet.
@@ -53,8 +55,12 @@ class Notes:
         since then.
     failed : int
         Proposals in a row whose simulation failed.
+    gathered : int
+        Whether the last generation of ARCH was about as good as the best design.
     small : float
         Best objective when the trust region became small; NaN while it is not.
+    centre : ndarray, shape (n,)
+        The design around which the last proposals were made; empty before the first ones.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
     violates : int
@@ -79,12 +85,15 @@ class Notes:
     predicted: float = 0.0
     step: float = 0.0
     slope: float = 0.0
+    spread: float = np.inf
     to_inject: int = 0
     first: float = np.nan
     mark: float = np.nan
     since: int = 0
     failed: int = 0
+    gathered: int = 0
     small: float = np.nan
+    centre: Floats = field(default_factory=lambda: np.zeros(0))
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     violates: int = 0
     weights: Floats = field(default_factory=lambda: np.zeros(0))
@@ -127,9 +136,22 @@ class Notes:
 
 
 def negligible(notes: Notes) -> float:
-    """Return gains that do not count: rounding, or next to nothing of all progress so far."""
+    """Return gains that do not count: rounding, or next to nothing.
+
+    That is: of all progress so far, and of the differences between designs nearby, which may be much
+    smaller for an objective that is flat near its optimum.
+    """
     progress = 0.0 if np.isnan(notes.first) else notes.first - notes.best
-    return _NEGLIGIBLE * progress + 4 * float(np.spacing(abs(notes.best)))
+    little = min(_NEGLIGIBLE * progress, _LITTLE * notes.spread)
+    return little + 4 * float(np.spacing(abs(notes.best)))
+
+
+def gathered(notes: Notes, merits: Floats) -> int:
+    """Whether candidates (k,) of ARCH are about as good as the best design, most of them."""
+    known = merits[np.isfinite(merits)]
+    if len(known) <= len(merits) // 2 or np.isnan(notes.first):
+        return 0
+    return int(np.median(known) - notes.best <= _GATHERED * (notes.first - notes.best))
 
 
 def looked(notes: Notes, best: float) -> Notes:

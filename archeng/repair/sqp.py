@@ -32,6 +32,7 @@ _ARMIJO = 1e-4
 _LAST = 1e-3  # after a step shorter than this, look whether it was the last one
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _PRICE = 1e3  # of relaxing a row, relative to the size of z
+_ALMOST = 0.9  # of a step that ends where rows are undefined, just beyond their domain
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
@@ -179,7 +180,8 @@ class SequentialQp:
                 at_curve = function(curved, after)
                 if accept(at_curve, 1.0):
                     return curved, at_curve, corrected.longest
-        for t in _SHRINK:
+        undefined = not math.isfinite(there.violation)
+        for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
             there = function(trial, after)
             if accept(there, t):
