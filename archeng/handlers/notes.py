@@ -138,8 +138,8 @@ class Notes:
 def negligible(notes: Notes) -> float:
     """Return gains that do not count: rounding, or next to nothing.
 
-    That is: of all progress so far, and of the differences between designs nearby, which may be much
-    smaller for an objective that is flat near its optimum.
+    That is: of all progress so far, and of the differences between designs nearby, which may be
+    much smaller for an objective that is flat near its optimum.
     """
     progress = 0.0 if np.isnan(notes.first) else notes.first - notes.best
     little = min(_NEGLIGIBLE * progress, _LITTLE * notes.spread)

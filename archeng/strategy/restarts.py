@@ -6,7 +6,8 @@ large run.
 
 In [H09] both regimes get the same number of calls. If the shares are *adaptive*, the small restarts
 get a quarter of what they had each time a large one finds the best design so far, and four times
-as much, up to an equal share, each time a small one does. Only the order of objectives matters for that.
+as much, up to an equal share, each time a small one does. Only the order of objectives matters
+for that.
 """
 
 from __future__ import annotations

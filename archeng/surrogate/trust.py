@@ -98,7 +98,8 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
 def moved(trust: Trust, distance: float) -> Trust:
     """Return the state after others than the model have found a better design at a distance.
 
-    Steps of that length pay, so the trust region is at least as large, but not larger than at first.
+    Steps of that length pay, so the trust region is at least as large, but not larger than at
+    first.
     """
     radius = min(distance, FIRST_RADIUS)
     if radius <= trust.radius:
