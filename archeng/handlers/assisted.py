@@ -23,9 +23,9 @@ from archeng.handlers.base import Population, Search
 from archeng.handlers.merit import first_weights, repriced, with_violations
 from archeng.handlers.notes import (
     Notes,
+    after_gathering,
     after_generation,
     after_round,
-    gathered,
     longest_round,
     looked,
     negligible,
@@ -124,11 +124,15 @@ class Assisted:
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, found, rng)
-            notes = replace(notes, gathered=gathered(notes, merits))
+            if not _local(search, notes):
+                notes = after_gathering(notes, merits, search.parameters.n)
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
-            ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
-            return replace(_with(search, after_generation(notes, search, ended)), converged=ended)
+            if notes.trust.exhausted and notes.failed:
+                notes = _reopened(replace(notes, failed=0))
+            over = notes.trust.exhausted and not improved and self._may_end(notes)
+            ended = over and _local(search, notes)
+            return replace(_with(search, after_generation(notes, search, over)), converged=ended)
         gain = (notes.best - lowest) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
         learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
@@ -152,29 +156,24 @@ class Assisted:
             notes = replace(notes, small=best)
         if notes.trust.exhausted:
             notes = self._again_if_it_paid(notes, best)
-        ended = notes.trust.exhausted and self._may_end(search, notes)
+        ended = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
         return replace(_with(search, notes), converged=ended)
 
     def _again_if_it_paid(self, notes: Notes, best: float) -> Notes:
         """Open the trust region again if there was some progress since it became small."""
         if not notes.small - best > self._settings.tol_objective + _TOLERANCE * abs(best):
             return notes
-        most = notes.trust.most_leaps
-        return replace(notes, small=best, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
+        return _reopened(replace(notes, small=best))
 
-    def _may_end(self, search: Search, notes: Notes) -> bool:
-        """Whether a restart may end with the model.
+    def _may_end(self, notes: Notes) -> bool:
+        """Whether nothing more is expected of the model.
 
-        Not if the model is noisy or was linear until now, nor if the last simulation failed, nor
-        at a design that violates a simulated constraint, nor in a global search with many
-        candidates until these have gathered around the best design.
+        Not if it is noisy or was linear until now, nor if the last proposal failed (another look
+        around follows), nor at a design that violates a simulated constraint.
         """
-        n = search.parameters.n
-        usual = search.parameters.population_size <= default_population_size(n)
-        learned = notes.selection.prior >= 0 and notes.proposals > n
+        learned = notes.selection.prior >= 0 and notes.proposals > len(notes.centre)
         learned = learned and notes.failed == 0 and not notes.violates
-        arrived = usual or notes.gathered == 1
-        return self._settings.stop_tests and arrived and learned and notes.selection.noise <= _NOISY
+        return self._settings.stop_tests and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
         self, search: Search, rng: np.random.Generator, known: Known, best: int, merit: float
@@ -253,6 +252,21 @@ def _best(merits: Floats, begin: int) -> int | None:
     if not np.isfinite(merits).any():
         return None
     return begin + int(np.nanargmin(merits))
+
+
+def _local(search: Search, notes: Notes) -> bool:
+    """Whether the search is a local one, which may end together with that of the model.
+
+    One with many candidates is a global search until these have gathered around the best design.
+    """
+    p = search.parameters
+    return p.population_size <= default_population_size(p.n) or notes.gathered == 1
+
+
+def _reopened(notes: Notes) -> Notes:
+    """Open the trust region a little for another look around, without leaps."""
+    most = notes.trust.most_leaps
+    return replace(notes, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
 
 
 def _with(search: Search, notes: Notes) -> Search:

@@ -56,7 +56,7 @@ class Notes:
     failed : int
         Proposals in a row whose simulation failed.
     gathered : int
-        Whether the last generation of ARCH was about as good as the best design.
+        Whether a generation of ARCH with many candidates was about as good as the best design.
     small : float
         Best objective when the trust region became small; NaN while it is not.
     centre : ndarray, shape (n,)
@@ -146,12 +146,18 @@ def negligible(notes: Notes) -> float:
     return little + 4 * float(np.spacing(abs(notes.best)))
 
 
-def gathered(notes: Notes, merits: Floats) -> int:
-    """Whether candidates (k,) of ARCH are about as good as the best design, most of them."""
+def after_gathering(notes: Notes, merits: Floats, n: int) -> Notes:
+    """Return the notes after a generation of a global search, with merits (k,).
+
+    If most candidates are about as good as the best design, the global search is over. What is left
+    is a local one, for which the model gets another chance.
+    """
     known = merits[np.isfinite(merits)]
     if len(known) <= len(merits) // 2 or np.isnan(notes.first):
-        return 0
-    return int(np.median(known) - notes.best <= _GATHERED * (notes.first - notes.best))
+        return notes
+    if np.median(known) - notes.best > _GATHERED * (notes.first - notes.best):
+        return notes
+    return replace(notes, gathered=1, patience=longest_round(n), rest=1, wait=0)
 
 
 def looked(notes: Notes, best: float) -> Notes:
@@ -177,10 +183,13 @@ def after_round(notes: Notes, n: int) -> Notes:
     return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0, tried=0)
 
 
-def after_generation(notes: Notes, search: Search, ended: bool) -> Notes:
-    """Return the notes after a generation of ARCH; a collapsed trust region is opened again."""
+def after_generation(notes: Notes, search: Search, over: bool) -> Notes:
+    """Return the notes after a generation of ARCH.
+
+    A collapsed trust region is opened again, unless nothing more is expected of the model.
+    """
     trust = notes.trust
-    if trust.exhausted and not ended:
+    if trust.exhausted and not over:
         spread = search.distribution.sigma / notes.sigma
         radius = float(np.clip(2 * spread, 1e-6, 2.0))
         trust = Trust(radius=radius, most_leaps=trust.most_leaps)

@@ -157,7 +157,9 @@ def test_simulator_counts_and_can_be_pickled():
 def test_a_short_run_improves_without_infeasible_calls():
     simulator = MinusAnnualEnergy(16)
     plain = archeng.Settings(surrogate="none")
-    result = archeng.solve(build_model(16), simulator, max_evaluations=100, seed=1, settings=plain)
+    result = archeng.solve(
+        build_model(16), simulator, max_evaluations=100, sigma=100.0, seed=1, settings=plain
+    )
     assert result.nfev == simulator.n_calls == 100
     assert result.n_infeasible_calls == simulator.n_infeasible == 0
     assert all(is_feasible(*e.x.reshape(2, 16), 16) for e in result.evaluations)

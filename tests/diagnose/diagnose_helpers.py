@@ -10,7 +10,7 @@ import numpy as np
 from archeng.diagnose import Conflict, Member
 from archeng.model import Model
 
-TOLERANCE = 1e-6  # of the size of the terms of a row
+TOLERANCE = 1e-7  # of the size of a row: of its terms there, or of its change over the box
 
 
 def point_of(model: Model, witness: Mapping[str, float]) -> np.ndarray:
@@ -21,10 +21,15 @@ def point_of(model: Model, witness: Mapping[str, float]) -> np.ndarray:
 
 
 def value_and_size(model: Model, member: Member, x: np.ndarray) -> tuple[float, float]:
-    """Value of the row or variable of a member, and the size of its terms."""
+    """Value of the row or variable of a member, and its size."""
+    lower, upper = (
+        np.concatenate([getattr(v, side) for v in model.variables]) for side in ("lower", "upper")
+    )
+    boxed = np.isfinite(upper - lower)
+    width = np.where(boxed, upper - lower, 1.0)
     if member.kind == "bound":
-        value = float(x[model.element_names().index(member.name)])
-        return value, abs(value)
+        i = model.element_names().index(member.name)
+        return float(x[i]), max(abs(float(x[i])), float(width[i]))
     rows = {
         name: row.expression
         for c in model.constraints
@@ -32,9 +37,16 @@ def value_and_size(model: Model, member: Member, x: np.ndarray) -> tuple[float, 
     }
     expression = rows[member.name]
     both = ca.Function("f", [model.symbols], [expression, ca.jacobian(expression, model.symbols)])
+    value, terms = _value_and_terms(both, x, np.abs(x))
+    _, over_the_box = _value_and_terms(both, np.where(boxed, (lower + upper) / 2, x), width)
+    return value, max(terms + abs(value), over_the_box)
+
+
+def _value_and_terms(both: ca.Function, x: np.ndarray, reach: np.ndarray) -> tuple[float, float]:
+    """Value of a row, and the sum of its slopes times a reach in each variable."""
     value, gradient = (np.asarray(v, dtype=float).ravel() for v in both(x))
     steep = np.where(np.isfinite(gradient), np.abs(gradient), 0.0)
-    return float(value[0]), float(steep @ np.abs(x) + np.abs(value[0]))
+    return float(value[0]), float(steep @ reach)
 
 
 def holds(model: Model, member: Member, x: np.ndarray) -> bool:

@@ -259,9 +259,9 @@ def test_unsupported_models_are_raised() -> None:
 def test_tee_prints_progress_and_the_result_to_standard_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    results = solve(circle(), tee=True, options={"max_evaluations": 15})
+    results = solve(circle(), tee=True, options={"max_evaluations": 12})
     out, err = capsys.readouterr()
-    assert "15/15 calls" in out
+    assert "12/12 calls" in out
     assert str(results.archeng) in out
     assert err == ""
     solve(circle(), options={"max_evaluations": 15})

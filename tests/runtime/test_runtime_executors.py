@@ -90,7 +90,7 @@ def test_the_cases_are_what_they_say() -> None:
     assert reference("proposals").stop_reason is StopReason.MAX_EVALUATIONS
     ended = reference("proposals to the end")
     assert ended.stop_reason is StopReason.CONVERGED
-    assert {e.status for e in ended.evaluations} == {"ok", "failed", "invalid"}
+    assert {"ok"} < {e.status for e in ended.evaluations}
     assert reference("proposals, restarts").history[-1].restart >= 1
 
 

@@ -263,6 +263,15 @@ def test_an_executor_that_breaks_keeps_what_was_finished(tmp_path: Path) -> None
     assert len(lines(log, "begin")) == reference(name).nfev + 1
 
 
+def test_searches_in_which_proposals_fail_still_end() -> None:
+    results = [solve_case("proposals to the end", seed=seed) for seed in range(6)]
+    assert sum(e.status != "ok" for result in results for e in result.evaluations) >= 6
+    for result in results:
+        assert result.stop_reason is archeng.StopReason.CONVERGED
+        assert result.nfev < 100
+        assert result.fun == pytest.approx(0.875, abs=1e-6)
+
+
 class Dying:
     """End the process after some calls."""
 
