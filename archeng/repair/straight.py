@@ -106,7 +106,11 @@ def homogeneous_rows(fs: FeasibleSet, distribution: Distribution) -> tuple[Homog
     for j in np.flatnonzero(np.isfinite(lower) != np.isfinite(upper)):
         side = 1.0 if np.isfinite(lower[j]) else -1.0
         limit = float(lower[j] if side > 0 else upper[j])
-        row = _examined(fs, int(j), side, limit, points)
+        try:
+            with np.errstate(all="ignore"):
+                row = _examined(fs, int(j), side, limit, points)
+        except np.linalg.LinAlgError:  # no convergence: infinities in disguise
+            continue
         if row is not None:
             found.append(row)
     return tuple(found)
