@@ -49,6 +49,7 @@ _STARTS = 8  # designs from which minima of the model are looked for far away
 _REMEMBERED = 3000  # calls that models look at
 _TOLERANCE = 1e-9  # relative progress that calls for another look around
 _AGAIN = 1e-2  # radius of the trust region for it
+_MANY = 4  # times the default population: a global search of ARCH, in which the model is a guest
 _NOISY = 1e-2  # noise of the model with which a search does not end
 
 
@@ -132,7 +133,8 @@ class Assisted:
                 notes = _reopened(replace(notes, failed=0))
             over = notes.trust.exhausted and not improved and self._may_end(notes)
             ended = over and _local(search, notes)
-            return replace(_with(search, after_generation(notes, search, over)), converged=ended)
+            closed = ended or (over and _many(search))
+            return replace(_with(search, after_generation(notes, search, closed)), converged=ended)
         gain = (notes.best - lowest) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
         learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
@@ -261,6 +263,12 @@ def _local(search: Search, notes: Notes) -> bool:
     """
     p = search.parameters
     return p.population_size <= default_population_size(p.n) or notes.gathered == 1
+
+
+def _many(search: Search) -> bool:
+    """Whether ARCH goes on without a model that has nothing more to say until candidates gather."""
+    p = search.parameters
+    return p.population_size >= _MANY * default_population_size(p.n)
 
 
 def _reopened(notes: Notes) -> Notes:

@@ -183,13 +183,13 @@ def after_round(notes: Notes, n: int) -> Notes:
     return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0, tried=0)
 
 
-def after_generation(notes: Notes, search: Search, over: bool) -> Notes:
+def after_generation(notes: Notes, search: Search, closed: bool) -> Notes:
     """Return the notes after a generation of ARCH.
 
-    A collapsed trust region is opened again, unless nothing more is expected of the model.
+    A collapsed trust region is opened again unless it is to stay ``closed``.
     """
     trust = notes.trust
-    if trust.exhausted and not over:
+    if trust.exhausted and not closed:
         spread = search.distribution.sigma / notes.sigma
         radius = float(np.clip(2 * spread, 1e-6, 2.0))
         trust = Trust(radius=radius, most_leaps=trust.most_leaps)
