@@ -9,6 +9,7 @@ from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
 SquareRoot = Literal["covariant", "symmetric"]
+RestartShares = Literal["adaptive", "equal"]
 SurrogateName = Literal["auto", "none"]
 HandlerName = Literal[
     "arch",
@@ -65,6 +66,10 @@ class Settings:
     stop_tests : bool
         Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target, the
         budget or the callback ends a run, as in [SA22 ssec:vs-active-set].
+    restart_shares : {"adaptive", "equal"}
+        How restarts with small and with large populations share the calls. ``equal`` is
+        BIPOP-CMA-ES; ``adaptive`` gives less to the small ones while the large ones find the better
+        designs.
     reuse_designs : bool
         Do not simulate a design again that differs from an earlier one by less than 1e-8
         standard deviations of the search (many candidates are repaired to the same vertex).
@@ -89,6 +94,7 @@ class Settings:
     tol_objective: float = 1e-12
     max_condition: float = 1e14
     stop_tests: bool = True
+    restart_shares: RestartShares = "adaptive"
     reuse_designs: bool = True
     surrogate: SurrogateName = "auto"
     proposals: int = 1
@@ -97,6 +103,7 @@ class Settings:
         _choice("handler", self.handler, get_args(HandlerName))
         _choice("surrogate", self.surrogate, get_args(SurrogateName))
         _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
+        _choice("restart_shares", self.restart_shares, get_args(RestartShares))
         _choice("square_root", self.square_root, ("covariant", "symmetric"))
         _range("margin", self.margin, 0.0, 1e-3)
         _range("tol_x", self.tol_x, 0.0, 1.0)
@@ -119,7 +126,9 @@ class Settings:
     @classmethod
     def paper(cls) -> Settings:
         """Return the algorithm of Sakamoto and Akimoto (2022) as published [SA22]."""
-        return cls(square_root="symmetric", reuse_designs=False, surrogate="none")
+        return cls(
+            square_root="symmetric", restart_shares="equal", reuse_designs=False, surrogate="none"
+        )
 
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

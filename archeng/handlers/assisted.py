@@ -23,6 +23,7 @@ from archeng.handlers.base import Population, Search
 from archeng.handlers.merit import first_weights, repriced, with_violations
 from archeng.handlers.notes import (
     Notes,
+    after_gathering,
     after_generation,
     after_round,
     longest_round,
@@ -41,12 +42,14 @@ from archeng.surrogate import (
     Proposer,
     Trust,
     after,
+    moved,
 )
 
 _STARTS = 8  # designs from which minima of the model are looked for far away
 _REMEMBERED = 3000  # calls that models look at
 _TOLERANCE = 1e-9  # relative progress that calls for another look around
 _AGAIN = 1e-2  # radius of the trust region for it
+_MANY = 4  # times the default population: a global search of ARCH, in which the model is a guest
 _NOISY = 1e-2  # noise of the model with which a search does not end
 
 
@@ -76,9 +79,10 @@ class Assisted:
         n = distribution.n
         trust = Trust(most_leaps=4 + n // 2)
         m = len(self._limits)
+        many = (size or 0) // default_population_size(n)
         notes = Notes(
             sigma=distribution.sigma,
-            patience=longest_round(n),
+            patience=max(longest_round(n) // max(many // 2, 1), 1),
             trust=trust,
             weights=np.ones(m),
             margins=np.zeros(m),
@@ -121,12 +125,16 @@ class Assisted:
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, found, rng)
+            if not _local(search, notes):
+                notes = after_gathering(notes, merits, search.parameters.n)
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
             if notes.trust.exhausted and notes.failed:
                 notes = _reopened(replace(notes, failed=0))
-            ended = notes.trust.exhausted and not improved and self._may_end(search, notes)
-            return replace(_with(search, after_generation(notes, search, ended)), converged=ended)
+            over = notes.trust.exhausted and not improved and self._may_end(notes)
+            ended = over and _local(search, notes)
+            closed = ended or (over and _many(search))
+            return replace(_with(search, after_generation(notes, search, closed)), converged=ended)
         gain = (notes.best - lowest) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
         learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
@@ -150,7 +158,7 @@ class Assisted:
             notes = replace(notes, small=best)
         if notes.trust.exhausted:
             notes = self._again_if_it_paid(notes, best)
-        ended = notes.trust.exhausted and self._may_end(search, notes)
+        ended = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
         return replace(_with(search, notes), converged=ended)
 
     def _again_if_it_paid(self, notes: Notes, best: float) -> Notes:
@@ -159,31 +167,30 @@ class Assisted:
             return notes
         return _reopened(replace(notes, small=best))
 
-    def _may_end(self, search: Search, notes: Notes) -> bool:
-        """Whether a restart may end with the model.
+    def _may_end(self, notes: Notes) -> bool:
+        """Whether nothing more is expected of the model.
 
-        Not if the model is noisy or was linear until now, nor if the last proposal failed (another
-        look around follows), nor at a design that violates a simulated constraint, nor in a
-        global search with many candidates.
+        Not if it is noisy or was linear until now, nor if the last proposal failed (another look
+        around follows), nor at a design that violates a simulated constraint.
         """
-        n = search.parameters.n
-        usual = search.parameters.population_size <= default_population_size(n)
-        learned = notes.selection.prior >= 0 and notes.proposals > n
+        learned = notes.selection.prior >= 0 and notes.proposals > len(notes.centre)
         learned = learned and notes.failed == 0 and not notes.violates
-        return self._settings.stop_tests and usual and learned and notes.selection.noise <= _NOISY
+        return self._settings.stop_tests and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
         self, search: Search, rng: np.random.Generator, known: Known, best: int, merit: float
     ) -> tuple[Search, Population | None]:
         """Make proposals around the design of the lowest merit; None if the round is over."""
         notes = Notes.of(search)
-        trust = notes.trust
-        over = notes.misses >= notes.patience and not trust.collapsed
-        if over or trust.exhausted:
-            return _with(search, after_round(notes, search.parameters.n)), None
         inverse = search.state.reference / notes.sigma
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
+        trust = notes.trust
+        if notes.tried == 0 and len(notes.centre):  # since then ARCH may have found a better design
+            trust = moved(trust, frame.distance(notes.centre))
+        over = notes.misses >= notes.patience and not trust.collapsed
+        if over or trust.exhausted:
+            return _with(search, after_round(notes, search.parameters.n)), None
         if len(notes.starts) == 0:
             notes = replace(notes, starts=self._proposer.far_designs(frame, _STARTS, rng))
         seen = known.last_and(best, _REMEMBERED)
@@ -196,10 +203,12 @@ class Assisted:
         notes = replace(
             notes,
             best=merit,
+            centre=frame.centre,
             violates=int(np.any(self._limits.violations(known.simulated[best]) > 0)),
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,
+            spread=proposal.spread,
         )
         if proposal.mode is Mode.EXPLOIT:
             notes = replace(notes, prices=proposal.prices, expected=proposal.expected)
@@ -245,6 +254,21 @@ def _best(merits: Floats, begin: int) -> int | None:
     if not np.isfinite(merits).any():
         return None
     return begin + int(np.nanargmin(merits))
+
+
+def _local(search: Search, notes: Notes) -> bool:
+    """Whether the search is a local one, which may end together with that of the model.
+
+    One with many candidates is a global search until these have gathered around the best design.
+    """
+    p = search.parameters
+    return p.population_size <= default_population_size(p.n) or notes.gathered == 1
+
+
+def _many(search: Search) -> bool:
+    """Whether ARCH goes on without a model that has nothing more to say until candidates gather."""
+    p = search.parameters
+    return p.population_size >= _MANY * default_population_size(p.n)
 
 
 def _reopened(notes: Notes) -> Notes:

@@ -19,7 +19,9 @@ _TRUST, _SELECTION = ([f.name for f in fields(part)] for part in (Trust, Selecti
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
-_NEGLIGIBLE = 1e-12  # gain, relative to all progress
+_NEGLIGIBLE = 1e-12  # gain, relative to all progress ...
+_LITTLE = 1e-4  # ... and to how much the designs around differ
+_GATHERED = 0.01  # of all progress: median of a generation above the best design
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
 
@@ -45,7 +47,7 @@ class Notes:
         Generations of ARCH between rounds, and until the next one.
     best : float
         Best objective when the proposals were made.
-    predicted, step, slope : float
+    predicted, step, slope, spread : float
         See :class:`archeng.surrogate.Proposal`; of the first of them.
     to_inject : int
         Whether the best design is a proposal that CMA-ES does not know yet.
@@ -54,8 +56,12 @@ class Notes:
         since then.
     failed : int
         Proposals in a row whose simulation failed.
+    gathered : int
+        Whether a generation of ARCH with many candidates was about as good as the best design.
     small : float
         Best objective when the trust region became small; NaN while it is not.
+    centre : ndarray, shape (n,)
+        The design around which the last proposals were made; empty before the first ones.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
     violates : int
@@ -80,12 +86,15 @@ class Notes:
     predicted: float = 0.0
     step: float = 0.0
     slope: float = 0.0
+    spread: float = np.inf
     to_inject: int = 0
     first: float = np.nan
     mark: float = np.nan
     since: int = 0
     failed: int = 0
+    gathered: int = 0
     small: float = np.nan
+    centre: Floats = field(default_factory=lambda: np.zeros(0))
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     violates: int = 0
     weights: Floats = field(default_factory=lambda: np.zeros(0))
@@ -124,9 +133,28 @@ class Notes:
 
 
 def negligible(notes: Notes) -> float:
-    """Return gains that do not count: rounding, or next to nothing of all progress so far."""
+    """Return gains that do not count: rounding, or next to nothing.
+
+    That is: of all progress so far, and of the differences between designs nearby, which may be
+    much smaller for an objective that is flat near its optimum.
+    """
     progress = 0.0 if np.isnan(notes.first) else notes.first - notes.best
-    return _NEGLIGIBLE * progress + 4 * float(np.spacing(abs(notes.best)))
+    little = min(_NEGLIGIBLE * progress, _LITTLE * notes.spread)
+    return little + 4 * float(np.spacing(abs(notes.best)))
+
+
+def after_gathering(notes: Notes, merits: Floats, n: int) -> Notes:
+    """Return the notes after a generation of a global search, with merits (k,).
+
+    If most candidates are about as good as the best design, the global search is over. What is left
+    is a local one, for which the model gets another chance.
+    """
+    known = merits[np.isfinite(merits)]
+    if len(known) <= len(merits) // 2 or np.isnan(notes.first):
+        return notes
+    if np.median(known) - notes.best > _GATHERED * (notes.first - notes.best):
+        return notes
+    return replace(notes, gathered=1, patience=longest_round(n), rest=1, wait=0)
 
 
 def looked(notes: Notes, best: float) -> Notes:
@@ -152,10 +180,13 @@ def after_round(notes: Notes, n: int) -> Notes:
     return replace(notes, patience=patience, rest=rest, wait=rest, hits=0, misses=0, tried=0)
 
 
-def after_generation(notes: Notes, search: Search, ended: bool) -> Notes:
-    """Return the notes after a generation of ARCH; a collapsed trust region is opened again."""
+def after_generation(notes: Notes, search: Search, closed: bool) -> Notes:
+    """Return the notes after a generation of ARCH.
+
+    A collapsed trust region is opened again unless it is to stay ``closed``.
+    """
     trust = notes.trust
-    if trust.exhausted and not ended:
+    if trust.exhausted and not closed:
         spread = search.distribution.sigma / notes.sigma
         radius = float(np.clip(2 * spread, 1e-6, 2.0))
         trust = Trust(radius=radius, most_leaps=trust.most_leaps)

@@ -9,7 +9,9 @@ For a point x the ladder asks, in this order:
 
 Each of the last two is tried by the fast solver first (DAQP if all rows are linear, else SQP)
 and by IPOPT if that fails. An answer counts only if every row holds in floating point at the
-very vector that will be simulated; statuses of solvers are not trusted.
+very vector that will be simulated; statuses of solvers are not trusted. The solvers may see rows in
+another form than they were written (:mod:`archeng.repair.straight`); what counts is how they were
+written.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from archeng.repair.ipopt import Ipopt
 from archeng.repair.problem import Limits, Metric, Problem, ProblemMaker
 from archeng.repair.record import Repair, RepairKind
 from archeng.repair.sqp import NEARBY, QUICK, Answer, Outcome, SequentialQp
+from archeng.repair.straight import Straightened, straightened
 from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3
@@ -74,6 +77,7 @@ class Repairer:
                 'repair_solver="qp" needs linear rows, but the model has '
                 f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
             )
+        self._straight: Straightened | None = None
         self._maker: ProblemMaker | None = None
         self._metric: Metric | None = None
         self._sqp: SequentialQp | None = None
@@ -97,7 +101,7 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return _unchanged(fs, x, values)
-        first = self._maker_of().make(self._metric_of(distribution), x, values)
+        first = self._problem(distribution, x, values)
         iterations = 0
         fallback: tuple[RepairKind, Problem, _Point] | None = None
         for kind, limits, solver, name, start in self._attempts(first, anchor):
@@ -108,13 +112,13 @@ class Repairer:
             if kind is RepairKind.INTERSECTION and not converged:
                 continue
             if converged and not fs.is_linear:
-                problem, limits, answer = self._rescaled(problem, values, limits, answer, solver)
+                problem, limits, answer = self._rescaled(problem, limits, answer, solver)
             point = _certify(problem, answer, limits, name)
             if kind is RepairKind.INTERSECTION and not _on_target(problem, point, limits):
                 continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
                 return _record(kind, problem, point, iterations)
-            if fallback is None or _better(point, fallback[2], fs):
+            if fallback is None or _better(point, fallback[2], first.feasible_set):
                 fallback = (kind, problem, point)
         assert fallback is not None
         kind, problem, point = fallback
@@ -152,7 +156,7 @@ class Repairer:
         if len(rows) == 0 and fs.holds(values):
             return _unchanged(fs, x, values)
         kind = RepairKind.INTERSECTION if len(rows) else RepairKind.NEAREST
-        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        problem = self._problem(distribution, x, values)
         limits = problem.held(rows, sides)
         best: _Point | None = None
         iterations = 0
@@ -163,7 +167,7 @@ class Repairer:
                 point = _certify(problem, answer, limits, name)
                 if _on_target(problem, point, limits) and point.residual <= _KKT_TOLERANCE:
                     return _record(kind, problem, point, iterations)
-                if best is None or _better(point, best, fs):
+                if best is None or _better(point, best, problem.feasible_set):
                     best = point
         assert best is not None
         return _failed(problem, best, iterations, anchor)
@@ -196,7 +200,7 @@ class Repairer:
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
     ) -> tuple[Problem, _Point, int]:
         """Search from a feasible point, then from x itself."""
-        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        problem = self._problem(distribution, x, values)
         solver, name = next(self._rungs())
         options = {"effort": NEARBY} if name == "sqp" else {}
         answer = solver(problem, *problem.nearest, distribution.whiten(start - x), **options)
@@ -216,25 +220,25 @@ class Repairer:
         values = fs.values(x)
         if fs.m == 0:
             return _unchanged(fs, x, values)
-        problem = self._maker_of().make(self._metric_of(distribution), x, values)
+        problem = self._problem(distribution, x, values)
         if self._sqp is None:
-            self._sqp = SequentialQp(fs)
-        z, y = np.zeros_like(x), x
+            self._sqp = SequentialQp(problem.feasible_set)
+        z, y, rows, feasible = np.zeros_like(x), x, problem.values, True
         for _ in range(_POLISH_STEPS):
-            if _has_margins(problem, values):
+            if _has_margins(problem, rows):
                 break
             step = self._sqp.step(problem, *problem.nearest, z)
             if step is None:
                 break
             z = z + step
             y = problem.point(z)
-            values = fs.values(y)
-        if not problem.is_feasible(values):
-            return _unchanged(fs, x, fs.values(x))
-        return _unchanged(fs, y, values)
+            rows, feasible = problem.straight.values(y)
+        if y is x or not feasible:
+            return _unchanged(fs, x, values)
+        return _unchanged(fs, y, fs.values(y))
 
     def _rescaled(
-        self, problem: Problem, values: Floats, limits: Limits, answer: Answer, solver: Solver
+        self, problem: Problem, limits: Limits, answer: Answer, solver: Solver
     ) -> tuple[Problem, Limits, Answer]:
         """Solve again from the answer if rows are much flatter or steeper there.
 
@@ -245,7 +249,8 @@ class Repairer:
         flattest, steepest = answer.steepness or _steepness(problem, y, answer.multipliers)
         if flattest > 1 / _OTHER and steepest < _OTHER:
             return problem, limits, answer
-        again = self._maker_of().make(problem.metric, problem.x, values, scale_at=y)
+        assert self._maker is not None
+        again = self._maker.make(problem.metric, problem.x, problem.values, scale_at=y)
         aims = again.nearest if limits is problem.nearest else again.intersection
         if aims is None:
             return problem, limits, answer
@@ -275,20 +280,25 @@ class Repairer:
         fs, choice = self.feasible_set, self.settings.repair_solver
         if choice != "ipopt":
             if self._sqp is None:
-                self._sqp = SequentialQp(fs)
+                assert self._straight is not None
+                self._sqp = SequentialQp(self._straight.feasible_set)
             yield self._sqp.solve, "qp" if fs.is_linear else "sqp"
         if choice in ("auto", "ipopt"):
             yield self._solve_by_ipopt, "ipopt"
 
     def _solve_by_ipopt(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
         if self._ipopt is None:
-            self._ipopt = Ipopt(self.feasible_set, self.settings.ipopt_max_iterations)
+            self._ipopt = Ipopt(problem.feasible_set, self.settings.ipopt_max_iterations)
         return self._ipopt.solve(problem, lower, upper, z)
 
-    def _maker_of(self) -> ProblemMaker:
-        if self._maker is None:
-            self._maker = ProblemMaker(self.feasible_set, self.settings.margin)
-        return self._maker
+    def _problem(self, distribution: Distribution, x: Floats, values: Floats) -> Problem:
+        """Return the repair problem of x, given the rows there as they were written."""
+        if self._straight is None or self._maker is None:
+            self._straight = straightened(self.feasible_set, distribution)
+            self._maker = ProblemMaker(self._straight, self.settings.margin)
+        if self._straight.found:
+            values, _ = self._straight.values(x)
+        return self._maker.make(self._metric_of(distribution), x, values)
 
     def _metric_of(self, distribution: Distribution) -> Metric:
         if self._metric is None or self._metric.distribution is not distribution:
@@ -300,7 +310,7 @@ def _record(kind: RepairKind, problem: Problem, point: _Point, iterations: int) 
     """Return the certificate of a feasible answer."""
     distribution = problem.metric.distribution
     active = problem.active(point.values)
-    prices = np.abs(point.multipliers / problem.norms)
+    prices = np.abs(point.multipliers / problem.norms) * problem.straight.slopes(point.values)
     return Repair(
         kind=kind,
         x=point.y,
@@ -323,7 +333,7 @@ def _failed(problem: Problem, point: _Point, iterations: int, anchor: Floats | N
     distance = distribution.distance_squared(x, point.y)
     if anchor is not None:
         distance = max(distance, distribution.distance_squared(x, anchor))
-    violation = float(problem.feasible_set.violations_of(point.values).max())
+    violation = float(problem.straight.written.violations(point.y).max())
     active = problem.active(point.values)
     return Repair(
         RepairKind.FAILED, point.y, distance, violation, np.inf, active, point.solver, iterations
@@ -352,11 +362,9 @@ def _better(a: _Point, b: _Point, fs: FeasibleSet) -> bool:
 
 def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Point:
     """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
-    fs = problem.feasible_set
     z, known = answer.z, answer.residual
     y = problem.point(z)
-    values = fs.values(y)
-    feasible = problem.is_feasible(values)
+    values, feasible = problem.straight.values(y)
     for _ in range(_POLISH_STEPS):
         if feasible:
             break
@@ -365,8 +373,7 @@ def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Po
             break
         z, known = z + step, None
         y = problem.point(z)
-        values = fs.values(y)
-        feasible = problem.is_feasible(values)
+        values, feasible = problem.straight.values(y)
     if not feasible:
         return _Point(y, values, False, np.inf, name, answer.multipliers)
     if known is None:

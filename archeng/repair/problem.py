@@ -34,6 +34,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import FeasibleSet
 from archeng.model.functions import FastFunction, dense
+from archeng.repair.straight import Straightened
 
 EPSILON = float(np.finfo(float).eps)
 _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
@@ -77,10 +78,12 @@ class Problem:
 
     Attributes
     ----------
+    straight : Straightened
+        The feasible set; rows are meant as the solvers see them.
+    values : ndarray, shape (m,)
+        Rows at ``x``.
     norms, margins, slack : ndarray, shape (m,)
         Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
-    values : ndarray, shape (m,)
-        Rows at the point.
     nearest : (lower, upper)
         Limits of [SA22 eq:nearest], a margin inside those of the model.
     pinned : (lower, upper)
@@ -89,13 +92,13 @@ class Problem:
         More pinned rows than variables; a row that cannot be pinned.
     """
 
-    feasible_set: FeasibleSet
+    straight: Straightened
     metric: Metric
     x: Floats
+    values: Floats
     norms: Floats
     margins: Floats
     slack: Floats
-    values: Floats
     nearest: Limits
     pinned: Limits
     crowded: bool
@@ -104,9 +107,14 @@ class Problem:
     @cached_property
     def intersection(self) -> Limits | None:
         """Limits of [SA22 eq:intersection]; None if there can be no solution."""
-        if self.ambiguous or (self.crowded and not _can_meet(self, self.values)):
+        if self.ambiguous or (self.crowded and not _can_meet(self)):
             return None
         return self.pinned
+
+    @property
+    def feasible_set(self) -> FeasibleSet:
+        """The feasible set as the solvers see it."""
+        return self.straight.feasible_set
 
     def point(self, z: Floats) -> Floats:
         """Return y = x + L z with its bounds enforced to the last bit."""
@@ -150,10 +158,6 @@ class Problem:
             whitened = np.concatenate((self.metric.constant, jacobian @ self.metric.L))
             return whitened / self.norms[:, None]
 
-    def is_feasible(self, values: Floats) -> bool:
-        """Whether the rows hold exactly at these values."""
-        return self.feasible_set.holds(values)
-
     def active(self, values: Floats) -> tuple[int, ...]:
         """Equalities, and rows that reach a limit to within a few margins or 1e-7 deviations."""
         fs = self.feasible_set
@@ -165,9 +169,9 @@ class Problem:
 class ProblemMaker:
     """Scales the rows at a point to repair and places the limits, by one compiled function."""
 
-    def __init__(self, feasible_set: FeasibleSet, margin: float) -> None:
-        self._set = feasible_set
-        self._function = _build(feasible_set, margin)
+    def __init__(self, straight: Straightened, margin: float) -> None:
+        self._straight = straight
+        self._function = _build(straight.feasible_set, margin)
 
     def make(
         self, metric: Metric, x: Floats, values: Floats, scale_at: Floats | None = None
@@ -181,13 +185,13 @@ class ProblemMaker:
         norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
         crowded, ambiguous = flags.tolist()
         return Problem(
-            self._set,
+            self._straight,
             metric,
             x,
+            values,
             norms,
             margins,
             slack,
-            values,
             (lower, upper),
             (pinned_lower, pinned_upper),
             crowded > 0,
@@ -195,9 +199,9 @@ class ProblemMaker:
         )
 
 
-def _can_meet(problem: Problem, values: Floats) -> bool:
+def _can_meet(problem: Problem) -> bool:
     """Whether the boundaries pinned at x, linearised there, have a common point."""
-    fs = problem.feasible_set
+    fs, values = problem.feasible_set, problem.values
     pinned = fs.violations_of(values) > 0
     A = problem.gradients(problem.x)[pinned]
     aim = np.where(values > fs.upper, fs.upper, fs.lower)

@@ -31,6 +31,8 @@ _CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would on
 _ARMIJO = 1e-4
 _LAST = 3e-6  # after a step shorter than this, look whether it was the last one
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
+_PRICE = 1e3  # of relaxing a row, relative to the size of z
+_ALMOST = 0.9  # of a step that ends where rows are undefined, just beyond their domain
 _SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
@@ -60,20 +62,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to try: iterations, and how many of them may relax inconsistent rows.
+    """How long to try: iterations, and how many of them may be of two kinds.
 
-    With ``foresee``, a first step that goes too far is computed again with its multipliers, so
-    that it sees the curvature of the rows.
+    Those that relax inconsistent rows, and hopeless ones: their full step leads to where rows are
+    undefined, or multipliers are so large that relaxing the rows would be cheaper. With
+    ``foresee``, a first step that goes too far is computed again with its multipliers, so that it
+    sees the curvature of the rows.
     """
 
     iterations: int
     relaxed_steps: int
+    hopeless_steps: int
     foresee: bool = False
 
 
-THOROUGH = Effort(40, 12)
-QUICK = Effort(15, 1)
-NEARBY = Effort(15, 1, foresee=True)
+THOROUGH = Effort(40, 12, 40)
+QUICK = Effort(15, 1, 2)
+NEARBY = Effort(15, 1, 2, foresee=True)
 
 
 class SequentialQp:
@@ -98,6 +103,7 @@ class SequentialQp:
         self._loaded = (problem, lower, upper)
         self._ready: set[str] = set()
         self._indefinite = False
+        self._hopeless = 0
         fs = self._set
         u = np.zeros(fs.m)
         step = self._plain(z, u)
@@ -112,6 +118,7 @@ class SequentialQp:
                 step = self._harder_step(z, u, step, relax)
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u_kept, iteration)
+            self._hopeless += not step.relaxed and step.largest > _PRICE * (1.0 + step.size)
             rho = max(2.0 * step.largest, 0.5 * rho)
             first = effort.foresee and iteration == 1 and not step.relaxed
             accepted = self._search(z, u, step, rho, only_full=first)
@@ -121,7 +128,7 @@ class SequentialQp:
                     u, step = step.u, ahead
                     rho = max(2.0 * step.largest, 0.5 * rho)
                 accepted = self._search(z, u, step, rho)
-            if accepted is None:
+            if accepted is None or self._hopeless > effort.hopeless_steps:
                 short = step.relaxed and step.longest < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
                 return Answer(outcome, z, step.u, iteration)
@@ -175,7 +182,9 @@ class SequentialQp:
             return trial, there, step.longest
         if only_full:
             return None
-        if math.isfinite(there.violation) and not step.relaxed:
+        if not math.isfinite(there.violation):
+            self._hopeless += 1
+        elif not step.relaxed:
             bend = there.c - step.c - step.Ad
             again = self._function("reflected") if step.reflected else self._plain
             corrected = again(z, u, shift=bend)
@@ -184,7 +193,8 @@ class SequentialQp:
                 at_curve = function(curved, after)
                 if accept(at_curve, 1.0):
                     return curved, at_curve, corrected.longest
-        for t in _SHRINK:
+        undefined = not math.isfinite(there.violation)
+        for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
             there = function(trial, after)
             if accept(there, t):
@@ -210,7 +220,7 @@ class SequentialQp:
                 return step
         if not relax:
             return step
-        price = 1e3 * (1.0 + float(np.abs(z).max()))
+        price = _PRICE * (1.0 + float(np.abs(z).max()))
         return self._function("elastic")(z, np.zeros_like(u), price=price)
 
     def _function(self, name: Literal["augmented", "reflected", "elastic", "none"]) -> StepFunction:

@@ -92,6 +92,12 @@ class Archive:
         first = violation_order(known.objectives[usable], violations)[0]
         return self.evaluations[int(usable[first])]
 
+    @property
+    def lowest(self) -> float:
+        """Objective of the best acceptable call, to be minimised; infinite if there is none."""
+        best = self.best_acceptable
+        return np.inf if best is None else self._sign * best.objective
+
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one."""
         index = None if design is None else self._index.get(design.x.tobytes())

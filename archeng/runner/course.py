@@ -70,7 +70,10 @@ class Course:
         self._max_restarts = max_restarts
         self._handler, self._limits = handler, limits
         self._starts = Starts(repairer, wide, settings.start_candidates, rng)
-        self._bipop = Bipop(population_size or default_population_size(wide.n))
+        self._bipop = Bipop(
+            population_size or default_population_size(wide.n),
+            adaptive=settings.restart_shares == "adaptive",
+        )
         self._regime = self._bipop.first()
         self._tests = History()
         self._calls_before = 0
@@ -98,8 +101,11 @@ class Course:
         tests.add(acceptable, first_of_each(population.repairs))
         return tests.best[-1], tests.median[-1], tests.flat[-1]
 
-    def restart_if_needed(self, n_calls: int) -> StopReason | None:
-        """End this restart if a test says so and begin the next; a reason if there is none."""
+    def restart_if_needed(self, n_calls: int, lowest: float) -> StopReason | None:
+        """End this restart if a test says so and begin the next; a reason if there is none.
+
+        ``lowest`` is the best objective so far, to be minimised.
+        """
         reasons = stop_reasons(
             self.search.state,
             self.search.parameters,
@@ -123,7 +129,7 @@ class Course:
         if self.n_restarts >= self._max_restarts:
             return reasons[0]
         self.n_restarts += 1
-        self._bipop = self._bipop.spent(self._regime, spent)
+        self._bipop = self._bipop.spent(self._regime, spent, lowest)
         self._bipop, self._regime = self._bipop.next(self._rng)
         self._open(self._starts.next(), n_calls)
         return None

@@ -361,7 +361,9 @@ class Run:
         logger.debug("%s", record)
         self._candidates, self._pending = [], {}
         if learning:
-            self.stop_reason = self.course.restart_if_needed(self.n_evaluations)
+            self.stop_reason = self.course.restart_if_needed(
+                self.n_evaluations, self.archive.lowest
+            )
             if self._journal is not None:
                 stored = {**asdict(record), "tests": tests}
                 self._journal.add_generation(record.generation, stored, self._snapshot())

@@ -1,15 +1,24 @@
-"""BIPOP restarts [H09]: two regimes, large and small populations, with equal budgets.
+"""BIPOP restarts [H09]: two regimes, large and small populations, that share the calls.
 
 The first run has the default population. Large restarts double the population each time;
 small ones draw a size and a step size at random, and get at most half the calls of the last
 large run.
+
+In [H09] both regimes get the same number of calls. If the shares are *adaptive*, the small restarts
+get a quarter of what they had each time a large one finds the best design so far, and four times
+as much, up to an equal share, each time a small one does. Only the order of objectives matters
+for that.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+_STEP, _LEAST = 4.0, 1 / 16  # changes of the small restarts' share, and its least value
+_ROUNDING = 1e-9  # relative difference of objectives that are equal
 
 
 @dataclass(frozen=True)
@@ -24,31 +33,58 @@ class Regime:
 
 @dataclass(frozen=True)
 class Bipop:
-    """Bookkeeping of the calls spent in each regime."""
+    """Bookkeeping of the calls spent in each regime.
+
+    Attributes
+    ----------
+    default_size : int
+    adaptive : bool
+        Whether the small restarts' share depends on which regime finds better designs.
+    n_large : int
+        Large restarts so far.
+    large_evaluations, small_evaluations, last_large_evaluations : int
+        Calls of the regimes, and of the last large restart.
+    small_share : float
+        Calls of the small restarts per call of the large ones.
+    lowest : float
+        Best objective of the restarts that have ended.
+    """
 
     default_size: int
+    adaptive: bool = False
     n_large: int = 0
     large_evaluations: int = 0
     small_evaluations: int = 0
     last_large_evaluations: int = 0
+    small_share: float = 1.0
+    lowest: float = math.inf
 
     def first(self) -> Regime:
         """Return the regime of the initial run."""
         return Regime(self.default_size, 1.0, None, large=True)
 
-    def spent(self, regime: Regime, evaluations: int) -> Bipop:
-        """Record what a finished restart used."""
+    def spent(self, regime: Regime, evaluations: int, lowest: float = math.inf) -> Bipop:
+        """Record what a finished restart used; ``lowest`` is the best objective so far."""
+        judged = self._judged(regime, lowest) if self.adaptive else self
         if regime.large:
             return replace(
-                self,
+                judged,
                 large_evaluations=self.large_evaluations + evaluations,
                 last_large_evaluations=evaluations,
             )
-        return replace(self, small_evaluations=self.small_evaluations + evaluations)
+        return replace(judged, small_evaluations=self.small_evaluations + evaluations)
+
+    def _judged(self, regime: Regime, lowest: float) -> Bipop:
+        """Change the small restarts' share if the restart has found the best design so far."""
+        share = self.small_share
+        if math.isfinite(self.lowest) and self.lowest - lowest > _ROUNDING * abs(lowest):
+            share = max(share / _STEP, _LEAST) if regime.large else min(share * _STEP, 1.0)
+        return replace(self, small_share=share, lowest=min(lowest, self.lowest))
 
     def next(self, rng: np.random.Generator) -> tuple[Bipop, Regime]:
-        """Return the regime that has spent less so far."""
-        if self.n_large > 0 and self.small_evaluations < self.large_evaluations:
+        """Return the regime that has spent less of its share so far."""
+        small = self.small_share * self.large_evaluations
+        if self.n_large > 0 and self.small_evaluations < small:
             large = self.default_size * 2**self.n_large
             u, v = rng.random(2)
             size = int(self.default_size * (0.5 * large / self.default_size) ** (u**2))

@@ -4,7 +4,7 @@ from archeng.surrogate.data import Frame
 from archeng.surrogate.guards import Guards
 from archeng.surrogate.proposer import Proposal, Proposer, Selection
 from archeng.surrogate.sensitivity import gradients, multipliers
-from archeng.surrogate.trust import Mode, Trust, after, elsewhere
+from archeng.surrogate.trust import Mode, Trust, after, elsewhere, moved
 
 __all__ = [
     "Frame",
@@ -17,5 +17,6 @@ __all__ = [
     "after",
     "elsewhere",
     "gradients",
+    "moved",
     "multipliers",
 ]

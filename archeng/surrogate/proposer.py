@@ -42,6 +42,8 @@ class Proposal:
         Distance from the centre in the initial frame.
     slope : float
         Units of the model per unit of the objective at the centre.
+    spread : float
+        Median minus best objective of the designs that the model was fitted to.
     expected : ndarray, shape (m,)
         Simulated constraints by their models; NaN without them.
     prices : ndarray, shape (m,)
@@ -53,6 +55,7 @@ class Proposal:
     predicted: float
     step: float
     slope: float
+    spread: float
     expected: Floats
     prices: Floats
 
@@ -187,7 +190,7 @@ class Proposer:
         step = _new_step(view, repair.x)
         if step is None:
             return None
-        return Proposal(repair, trust.mode, gain, step, slope, expected, prices)
+        return Proposal(repair, trust.mode, gain, step, slope, data.spread, expected, prices)
 
     def _lowest(
         self,
@@ -260,7 +263,7 @@ class Proposer:
             return None
         unknown = np.full(view.known.simulated.shape[1], np.nan)
         slope = 1.0 / view.data.spread
-        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, unknown, unknown)
+        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, view.data.spread, unknown, unknown)
 
 
 @dataclass(frozen=True, eq=False)

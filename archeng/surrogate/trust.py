@@ -95,6 +95,18 @@ def after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
     return _settled(replace(trust, radius=radius, mode=mode, failures=failures))
 
 
+def moved(trust: Trust, distance: float) -> Trust:
+    """Return the state after others than the model have found a better design at a distance.
+
+    Steps of that length pay, so the trust region is at least as large, but not larger than at
+    first.
+    """
+    radius = min(distance, FIRST_RADIUS)
+    if radius <= trust.radius:
+        return trust
+    return replace(trust, radius=radius, mode=Mode.EXPLOIT, failures=0)
+
+
 def elsewhere(trust: Trust) -> Trust:
     """Return the state for a look elsewhere while there is little progress; a few times only."""
     if trust.leaps >= (trust.most_leaps if trust.collapsed else _LEAPS):

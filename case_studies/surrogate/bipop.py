@@ -19,7 +19,7 @@ NAME = "bipop"
 HELP = "calls to target on CEC 2006 with restarts, beside the paper's AL, MCR and ARCH"
 RUNS, QUICK_RUNS = 25, 2
 
-G02_BUDGET = 2_000
+G02_BUDGET = 200_000
 QUICK_PROBLEMS = ("g04", "g06", "g08", "g11", "g24")
 PAPER = al_mcr.al_mcr_report.PAPER
 METHODS = ("al", "mcr", "arch")

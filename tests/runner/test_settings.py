@@ -19,13 +19,18 @@ def test_defaults_are_valid_and_equal() -> None:
     assert Settings().stop_tests is True
 
 
-def test_paper_differs_from_the_defaults_in_three_points() -> None:
+def test_paper_differs_from_the_defaults_in_four_points() -> None:
     paper = Settings.paper()
     assert paper.square_root == "symmetric"
+    assert paper.restart_shares == "equal"
     assert paper.reuse_designs is False
     assert paper.surrogate == "none"
     default = dataclasses.replace(
-        paper, square_root="covariant", reuse_designs=True, surrogate="auto"
+        paper,
+        square_root="covariant",
+        restart_shares="adaptive",
+        reuse_designs=True,
+        surrogate="auto",
     )
     assert default == Settings()
 

@@ -118,3 +118,45 @@ def test_small_budget_admits_at_least_one_generation():
     for seed in range(20):
         _, regime = bipop.next(np.random.default_rng(seed))
         assert regime.max_evaluations >= regime.population_size
+
+
+LARGE, SMALL = Regime(10, 1.0, None, large=True), Regime(5, 0.5, 35, large=False)
+
+
+def test_shares_stay_equal_unless_they_are_adaptive():
+    bipop = Bipop(5).spent(LARGE, 100, 3.0).spent(LARGE, 100, 2.0).spent(LARGE, 100, 1.0)
+    assert bipop.small_share == 1.0
+
+
+def test_adaptive_shares_follow_the_regime_that_finds_the_best_design():
+    bipop = Bipop(5, adaptive=True).spent(LARGE, 100, 3.0)
+    assert bipop.small_share == 1.0  # the first run is better than nothing: that says nothing
+    bipop = bipop.spent(LARGE, 200, 2.0)
+    assert bipop.small_share == 1 / 4
+    assert bipop.spent(LARGE, 200, 2.0).small_share == 1 / 4
+    assert bipop.spent(LARGE, 200, 2.0 - 1e-12).small_share == 1 / 4  # rounding
+    assert bipop.spent(LARGE, 200, 1.0).spent(LARGE, 9, 0.5).small_share == 1 / 16
+    bipop = bipop.spent(SMALL, 30, -1.0)
+    assert bipop.small_share == 1.0
+    assert bipop.spent(SMALL, 30, -2.0).small_share == 1.0
+
+
+def test_small_restarts_get_their_share_of_the_calls():
+    rng = np.random.default_rng(0)
+    bipop = Bipop(5, adaptive=True).spent(LARGE, 100, 3.0)
+    bipop, regime = bipop.next(rng)
+    bipop = bipop.spent(regime, 300, 2.0)
+    spent = 0
+    while True:
+        bipop, regime = bipop.next(rng)
+        if regime.large:
+            break
+        bipop = bipop.spent(regime, 20, 2.0)
+        spent += 20
+    assert spent == 100  # a quarter of 400
+
+
+def test_a_best_design_that_is_unknown_changes_nothing():
+    bipop = Bipop(5, adaptive=True).spent(LARGE, 10).spent(LARGE, 20).spent(SMALL, 5)
+    assert bipop.small_share == 1.0
+    assert bipop.spent(LARGE, 10, 7.0).small_share == 1.0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surrogate_helpers import moderate, seeds
 
-from archeng.surrogate.trust import Mode, Trust, after, elsewhere, without
+from archeng.surrogate.trust import FIRST_RADIUS, Mode, Trust, after, elsewhere, moved, without
 
 MANY = 1000  # steps; a search that failed more often would be no help
 ANYWHERE = (Mode.LEAP, Mode.WANDER)
@@ -53,6 +53,18 @@ def test_a_good_model_widens_the_region() -> None:
 def test_a_lucky_success_of_a_poor_model_does_not() -> None:
     trust = Trust()
     assert after(trust, True, 1e-3, trust.radius).radius < trust.radius
+
+
+@moderate
+@given(trust=trusts, distance=st.floats(0, 1e3))
+def test_a_better_design_far_away_opens_the_region(trust: Trust, distance: float) -> None:
+    opened = moved(trust, distance)
+    assert opened.radius == max(trust.radius, min(distance, FIRST_RADIUS))
+    assert opened.leaps == trust.leaps
+    if opened.radius > trust.radius:
+        assert opened.mode is Mode.EXPLOIT
+    else:
+        assert opened == trust
 
 
 @moderate
