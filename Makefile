@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
+.PHONY: help setup demo test browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -27,17 +27,31 @@ demo: setup  ## design a welded beam: progress, a table, a figure in out/
 	$(BIN)/python -m case_studies.welded_beam --figure out/welded_beam.png
 
 lint: setup  ## ruff, mypy (strict), import layers
-	$(BIN)/ruff check archeng case_studies tests
-	$(BIN)/ruff format --check archeng case_studies tests
+	$(BIN)/ruff check archeng case_studies templates tests
+	$(BIN)/ruff format --check archeng case_studies templates tests
 	$(BIN)/mypy
+	$(BIN)/ruff check docs/site && $(BIN)/ruff format --check docs/site
 	$(BIN)/lint-imports
 
-test: lint  ## lint and all tests
+browser:  # the tests of report and dashboard open them in a real browser
+	@{ command -v chromium && command -v chromedriver; } > /dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get -qq update && \
+	apt-get -qq -o DPkg::Lock::Timeout=300 install --no-install-recommends -y chromium chromium-driver > /dev/null; } || \
+	{ echo "The tests need Chromium and its driver: as root, apt-get install chromium chromium-driver"; exit 1; }
+
+test: lint browser  ## lint and all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 format: setup  ## reformat the code
-	$(BIN)/ruff check --fix archeng case_studies tests
-	$(BIN)/ruff format archeng case_studies tests
+	$(BIN)/ruff check --fix archeng case_studies templates tests
+	$(BIN)/ruff format archeng case_studies templates tests
+
+.PHONY: docs
+docs: setup  ## build the documentation into out/docs: warnings are errors, links are checked
+	$(BIN)/python docs/site/tables.py
+	rm -rf out/docs
+	$(BIN)/python -m sphinx -E -W --keep-going -q -d out/doctrees -c docs/site . out/docs
+	$(BIN)/python docs/site/check_links.py out/docs
 
 paper-quick: setup  ## a small slice of every experiment of the paper (under 10 minutes), into out/paper-quick
 	$(BIN)/python -m case_studies.paper all --quick --jobs $(JOBS) --out out/paper-quick

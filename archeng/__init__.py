@@ -8,12 +8,13 @@ design with the guarantee that the simulator never ran at an illegal one::
 
 from archeng import errors
 from archeng._version import __version__
+from archeng.adapters.minimize import minimize
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo
+from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo, from_scipy
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
-from archeng.runner import Candidate, Run, resume, sample_feasible, solve
+from archeng.runner import Candidate, Run, read_journal, resume, sample_feasible, solve
 from archeng.settings import Settings
 from archeng.simulator import CommandSimulator, Design, Evaluation, read_json, read_regex
 from archeng.strategy import StopReason
@@ -40,6 +41,9 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "from_scipy",
+    "minimize",
+    "read_journal",
     "read_json",
     "read_regex",
     "resume",

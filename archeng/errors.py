@@ -1,12 +1,15 @@
 """Every error that archeng raises on purpose.
 
 All derive from :class:`ArchengError`. Messages name the value that was given, what was
-expected, and what to do about it.
+expected, and what to do about it. Each class has an ``id``, such as ``ARCH-JOURNAL``, under which
+docs/reference/errors.md says more.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 __all__ = [
     "ArchengError",
@@ -14,17 +17,36 @@ __all__ = [
     "GateError",
     "InfeasibleModelError",
     "JournalError",
+    "MissingPackageError",
     "ModelError",
     "ResultFileError",
     "SettingsError",
     "SimulationTimeoutError",
     "SimulatorError",
+    "StudyFileError",
     "UnsupportedModelError",
 ]
 
 
 class ArchengError(Exception):
-    """Base of all errors raised by archeng."""
+    """Base of all errors raised by archeng.
+
+    Attributes
+    ----------
+    id : str
+        Stable name of this kind of error; command line and tracebacks show it.
+    """
+
+    id: ClassVar[str] = "ARCH"
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        words = re.findall("[A-Z][a-z]*", cls.__name__.removesuffix("Error"))
+        cls.id = "-".join(["ARCH", *words]).upper()
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.add_note(f"[{self.id}] docs/reference/errors.md says what to do.")
 
 
 class ModelError(ArchengError, ValueError):
@@ -65,6 +87,10 @@ class SettingsError(ArchengError, ValueError):
     """An option of ``solve``, ``Run`` or ``Settings`` has a value that makes no sense."""
 
 
+class StudyFileError(ArchengError, ValueError):
+    """A study's folder or its ``study.toml`` is wrong; the message has the lines."""
+
+
 class SimulatorError(ArchengError):
     """The simulator cannot be used: not callable, or too many of its calls went wrong.
 
@@ -86,6 +112,10 @@ class ExecutorError(ArchengError):
 
 class JournalError(ArchengError):
     """A journal cannot be used: damaged, foreign, in use, full, or of another run."""
+
+
+class MissingPackageError(ArchengError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
 
 
 class GateError(ArchengError):

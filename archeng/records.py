@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +53,9 @@ class CallRecord:
     repair_multipliers : tuple of float
         Of these rows in the projection: half the squared distance, in standard deviations, that a
         unit of relaxation would save.
+    elapsed : float
+        Seconds since the run began when the call had ended (a resumed run goes on counting where
+        it stopped); NaN if that was not recorded.
     """
 
     index: int
@@ -75,6 +79,7 @@ class CallRecord:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     repair_rows: tuple[int, ...] = ()
     repair_multipliers: tuple[float, ...] = ()
+    elapsed: float = math.nan
 
     @property
     def good(self) -> bool:
@@ -94,7 +99,11 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One generation. Times are seconds; ``best`` is the best objective so far."""
+    """One generation. Times are seconds; ``best`` is the best objective so far.
+
+    ``eigenvalues`` (ascending) are those of the covariance matrix relative to the initial one;
+    empty where CMA-ES did not sample (the designs were proposed by a model).
+    """
 
     generation: int
     restart: int
@@ -111,6 +120,10 @@ class Generation:
     repair_seconds: float = 0.0
     simulator_seconds: float = 0.0
     strategy_seconds: float = 0.0
+    eigenvalues: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eigenvalues", tuple(self.eigenvalues))
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,13 @@ from archeng.records import (
     Generation,
     RowAtBest,
     SimulatedAtBest,
-    VariableAtBest,
     column_names,
     extra_columns,
     extras_of,
 )
-from archeng.report.plots import Figures, plot
+from archeng.report.figures import plot
+from archeng.report.files import write_report
+from archeng.report.shown import Shown, variables_at
 from archeng.report.tables import result_table
 from archeng.simulator import Design
 from archeng.strategy import StopReason
@@ -45,6 +46,7 @@ class Status(StrEnum):
     TARGET = "a feasible design that reaches the target"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
+    SO_FAR = "the best feasible design so far"
     VIOLATING = "the least violating design: none satisfies all simulated constraints"
     NONE = "no design: no simulation of a feasible design ended well"
 
@@ -124,6 +126,11 @@ class Result:
         return str(self.stop_reason.value)
 
     @property
+    def ended(self) -> bool:
+        """Whether the run has ended; a result read from a journal may be of one that has not."""
+        return self.stop_reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
+
+    @property
     def n_infeasible_calls(self) -> int:
         """Simulator calls at designs that violate an explicit constraint."""
         return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
@@ -138,19 +145,58 @@ class Result:
 
         Parameters
         ----------
-        kind : {"convergence", "search", "simulated", "activity"}
-            Objective over the calls; the search inside; the simulated constraints over the
-            calls; what blocked the design.
+        kind : str
+            ``convergence``: objective over the calls. ``time``: the same over time.
+            ``variables``: each variable over the calls. ``parallel``: the best designs in
+            parallel coordinates. ``activity``: what blocked the design. ``simulated``: the
+            simulated constraints over the calls. ``repairs``: how designs came to be feasible.
+            ``search``: the search inside. ``failures``: how calls ended.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such kind, or nothing of that kind to show.
         """
-        shown = Figures(
-            self.name,
-            self.evaluations,
-            self.history,
-            self.maximize,
-            self.simulated,
-            self.activity,
+        return plot(kind, self.shown)
+
+    def report(self, path: str | Path) -> None:
+        """Write a report: one HTML file that needs nothing else, or a PDF.
+
+        Parameters
+        ----------
+        path : path
+            ``*.pdf`` for a PDF, anything else for HTML; overwritten if it exists.
+
+        Raises
+        ------
+        MissingPackageError
+            Without matplotlib (and pypdf for a PDF): ``pip install 'archeng[plot]'``.
+        SettingsError
+            If the file cannot be written.
+        """
+        write_report(self.shown, path)
+
+    @property
+    def shown(self) -> Shown:
+        """What figures and reports show of this result."""
+        states = {StopReason.RUNNING: "running", StopReason.CUT_OFF: "cut off"}
+        return Shown(
+            name=self.name,
+            status=self.status.value,
+            message=self.message,
+            state=states.get(self.stop_reason, "ended"),
+            x=self.x,
+            fun=self.fun,
+            maximize=self.maximize,
+            variables=self.variables,
+            evaluations=self.evaluations,
+            history=self.history,
+            rows=self.rows,
+            simulated=self.simulated,
+            outputs=self.outputs,
+            activity=self.activity,
+            provenance=self.provenance,
         )
-        return plot(kind, shown)
 
     def to_pandas(self) -> Any:
         """Return every call as a `pandas.DataFrame`: one row per call, one column per variable.
@@ -193,9 +239,9 @@ class Result:
         return result_table(
             self.name,
             self.status.value,
-            self.message,
+            f"stopped because {self.message}" if self.ended else self.message,
             self.fun,
-            _variables_at(self.variables, self.x),
+            variables_at(self.variables, self.x),
             self.rows,
             self.evaluations,
             self.n_infeasible_calls,
@@ -275,16 +321,6 @@ class Result:
             return result
         except (KeyError, TypeError, ValueError) as error:
             raise ResultFileError(f"{path}: damaged result file ({error!r}).") from error
-
-
-def _variables_at(variables: tuple[Variable, ...], x: Floats) -> list[VariableAtBest]:
-    names = [(name, v) for v in variables for name in v.element_names()]
-    lower = np.concatenate([v.lower for v in variables])
-    upper = np.concatenate([v.upper for v in variables])
-    return [
-        VariableAtBest(name, float(value), float(a), float(b), v.unit)
-        for (name, v), value, a, b in zip(names, x, lower, upper, strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from archeng.cli.load import load_model
-from archeng.diagnose import diagnose
-from archeng.errors import InfeasibleModelError
-from archeng.model import FeasibleSet, Model, compile_model, model_variables, number, text_table
+from archeng.cli.open_study import opened
+from archeng.cli.plain import write_json
+from archeng.cli.study_file import StudyFile
+from archeng.cli.target import study_or_file
+from archeng.diagnose import Diagnosis, diagnose
+from archeng.errors import InfeasibleModelError, ModelError, SimulatorError
+from archeng.model import (
+    FeasibleSet,
+    Model,
+    as_model,
+    compile_model,
+    model_variables,
+    number,
+    text_table,
+)
 from archeng.runner.options import check_seed
 from archeng.sampling import deviations
 
@@ -18,19 +32,86 @@ from archeng.sampling import deviations
 def check(options: argparse.Namespace) -> int:
     """Print the model and its diagnosis."""
     check_seed(options.seed)
-    model = load_model(options.file, options.object)
-    fs: FeasibleSet | None = None
-    with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
-        fs = compile_model(model)
-    diagnosis = diagnose(model, seed=options.seed)
-    if options.json:
-        sys.stdout.write(json.dumps(diagnosis.to_dict(), indent=2) + "\n")
-    else:
-        head = str(model) if fs is None else _tables(model, fs)
-        sys.stdout.write(f"{head}\n\n{diagnosis}\n")
-    if fs is not None:
-        deviations(fs)  # refuses a model in which a run cannot tell where to search
-    return 0 if diagnosis.feasible else 1
+    target = study_or_file(options.file, "check")
+    with contextlib.ExitStack() as stack:
+        study = None
+        if isinstance(target, StudyFile):
+            model, study = stack.enter_context(_of_study(target, options.object))
+        else:
+            model = load_model(str(target), options.object)
+        fs: FeasibleSet | None = None
+        with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
+            fs = compile_model(model)
+        diagnosis = diagnose(model, seed=options.seed)
+        _show(model, fs, diagnosis, study, options.json)
+        if fs is not None:
+            deviations(fs)  # refuses a model in which a run cannot tell where to search
+        return 0 if diagnosis.feasible else 1
+
+
+def _show(
+    model: Model,
+    fs: FeasibleSet | None,
+    diagnosis: Diagnosis,
+    study: dict[str, Any] | None,
+    as_json: bool,
+) -> None:
+    if as_json:
+        more = {} if study is None else {"study": study}
+        write_json({**diagnosis.to_dict(), **more})
+        return
+    head = str(model) if fs is None else _tables(model, fs)
+    sys.stdout.write(f"{head}\n\n{diagnosis}\n")
+    if study is not None:
+        lines = (f"  {k}: {v}" for k, v in study.items() if v is not None)
+        sys.stdout.write("\nstudy:\n" + "\n".join(lines) + "\n")
+
+
+@contextlib.contextmanager
+def _of_study(target: StudyFile, name: str | None) -> Iterator[tuple[Model, dict[str, Any]]]:
+    """Yield the model of a study, and what its file says; its simulator must be usable."""
+    with opened(target, name) as study:
+        simulator = study.simulator
+        model = as_model(study.model, objective=simulator is None)
+        if simulator is None and not model.has_objective:
+            raise ModelError(
+                f"{target.path.name}: there is no simulator, and the model has no objective. Put "
+                "a function `simulator` into simulator.py."
+            )
+        if simulator is not None and not callable(simulator):
+            raise SimulatorError(f"The simulator must be a function, got {simulator!r}.")
+        check_variables = getattr(simulator, "check_variables", None)
+        if check_variables is not None:
+            check_variables(model.variables)
+        yield model, _study_data(target)
+
+
+def _study_data(study: StudyFile) -> dict[str, Any]:
+    options = study.options
+    simulated = {
+        name: " and ".join(
+            f"{sign} {value:g}"
+            for sign, value in zip((">=", "<="), limits, strict=True)
+            if value is not None
+        )
+        for name, limits in options.get("simulated", {}).items()
+    }
+    workers = options.get("workers")
+    if study.workers is not None:
+        workers = f"{study.workers.path.name}:{study.workers.name}"
+    journal = study.journal.relative_to(study.folder)
+    return {
+        "model": study.model.path.name,
+        "simulator": None if study.simulator is None else study.simulator.path.name,
+        "sense": options.get("sense"),
+        "max_evaluations": options.get("max_evaluations"),
+        "max_time": options.get("max_time"),
+        "target": options.get("target"),
+        "seed": options.get("seed"),
+        "workers": workers,
+        "simulated": simulated or None,
+        "journal": str(journal) + (", exists" if Path(study.journal).exists() else ""),
+    }
 
 
 def _tables(model: Model, fs: FeasibleSet) -> str:

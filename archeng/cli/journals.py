@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from archeng.cli.plain import plain, write_json
+from archeng.cli.target import journal_of
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
-from archeng.records import column_names, extra_columns, extras_of
+from archeng.records import CallRecord, column_names, extra_columns, extras_of
+from archeng.runner import read_journal
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -23,88 +27,171 @@ _COLUMNS = (
 
 def status(options: argparse.Namespace) -> int:
     """Print where a run stands."""
-    journal = Journal.read(options.journal)
-    try:
-        with readable(options.journal):
-            sys.stdout.write("\n".join(_lines(journal)) + "\n")
-    finally:
-        journal.close()
+    with reading(journal_of(options.journal, "status")) as journal:
+        data = status_data(journal)
+    if options.json:
+        write_json(data)
+    else:
+        sys.stdout.write("\n".join(_lines(data)) + "\n")
     return 0
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write every finished call as CSV."""
-    journal = Journal.read(options.journal)
-    try:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(readable(options.journal))
-            stream: Any = sys.stdout
-            if options.csv not in (None, "-"):
-                stream = stack.enter_context(_created(options.csv))
-            _write(journal, stream)
-    finally:
-        journal.close()
+    """Write every finished call as CSV or JSON, or into an Optuna study."""
+    if options.optuna is not None:
+        return _to_optuna(options)
+    target = options.output or options.csv
+    if options.json and options.csv:
+        raise SettingsError("--csv and --json exclude each other; use --json --output FILE.")
+    path = journal_of(options.journal, "export")
+    with reading(path) as journal, contextlib.ExitStack() as stack:
+        stream: Any = sys.stdout
+        if target not in (None, "-"):
+            stream = stack.enter_context(_created(target))
+        (_write_json if options.json else _write_csv)(journal, stream)
     return 0
 
 
-def _lines(journal: Journal) -> Iterator[str]:
-    header, state, generations = journal.header(), journal.state(), journal.generations()
-    counts = journal.count()
-    maximize = header["options"]["sense"] == "maximize"
-    yield f"{header['name']}: {_situation(journal, state)}"
-    yield f"begun {header['created']} on {header['machine']}, seed {header['seed']}"
-    budget = header["options"]["max_evaluations"]
-    calls = sum(n for kind, n in counts.items() if kind != "reused")
-    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "none yet"
-    yield f"calls: {calls}{f' of {budget}' if budget else ''} ({kinds})"
+def _to_optuna(options: argparse.Namespace) -> int:
+    from archeng.adapters.optuna import to_study
+
+    result = read_journal(journal_of(options.journal, "export"))
+    study = to_study(result, options.optuna, options.study, update=options.update)
+    sys.stdout.write(f"study {study.study_name!r}: {len(study.trials)} trials\n")
+    return 0
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[Journal]:
+    """Open a journal to look at it; strange contents are errors about that journal."""
+    journal = Journal.read(path)
+    try:
+        with readable(path):
+            yield journal
+    finally:
+        journal.close()
+
+
+def best_call(calls: Iterable[CallRecord], maximize: bool) -> CallRecord | None:
+    """Return the best call that satisfies all constraints."""
     best = None
-    seconds = 0.0
-    for stored in journal.calls():
-        e = stored.evaluation
-        seconds += e.seconds
+    for e in calls:
         better = best is None or (e.objective > best.objective) == maximize
         if e.acceptable and better:
             best = e
+    return best
+
+
+def status_data(journal: Journal) -> dict[str, Any]:
+    """Return where a run stands, as plain data."""
+    header, state, generations = journal.header(), journal.state(), journal.generations()
+    counts, running = journal.count(), journal.running
+    evaluations = [stored.evaluation for stored in journal.calls()]
+    best = best_call(evaluations, header["options"]["sense"] == "maximize")
+    ended = state["stop_reason"]
+    calls = sum(n for kind, n in counts.items() if kind != "reused")
+    return {
+        "journal": str(journal.path),
+        "name": header["name"],
+        "state": "running" if running else "ended" if ended is not None else "stopped",
+        "stop_reason": None if running else ended,
+        "begun": header["created"],
+        "machine": header["machine"],
+        "seed": header["seed"],
+        "calls": calls,
+        "max_evaluations": header["options"]["max_evaluations"],
+        "calls_by_status": dict(sorted(counts.items())),
+        "infeasible_calls": sum(not e.feasible and e.status != "reused" for e in evaluations),
+        "simulator_seconds": sum(e.seconds for e in evaluations),
+        "generations": len(generations),
+        "restarts": state["n_restarts"],
+        "sigma": generations[-1]["sigma"] if generations else None,
+        "active_constraints": generations[-1]["n_active"] if generations else None,
+        "simulated": sorted(header["options"].get("simulated") or {}),
+        "best": None if best is None else _best_data(best, header),
+    }
+
+
+def _best_data(best: CallRecord, header: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "call": best.index + 1,
+        "objective": best.objective,
+        "design": dict(zip(header["element_names"], map(float, best.x), strict=True)),
+        "constraints": dict(best.constraints),
+        "outputs": dict(best.outputs),
+    }
+
+
+def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{data['name']}: {situation(data)}"
+    yield f"begun {data['begun']} on {data['machine']}, seed {data['seed']}"
+    calls, budget, counts = data["calls"], data["max_evaluations"], data["calls_by_status"]
+    kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none yet"
+    yield f"calls: {calls}{f' of {budget}' if budget else ''} ({kinds})"
     if calls:
+        seconds = data["simulator_seconds"]
         yield f"time in the simulator: {seconds:.1f} s, {seconds / calls:.2g} s a call"
-    if generations:
-        last = generations[-1]
+    if data["generations"]:
         yield (
-            f"generations: {len(generations)}, restarts: {state['n_restarts']}, "
-            f"step {last['sigma']:.2e}, active constraints {last['n_active']}"
+            f"generations: {data['generations']}, restarts: {data['restarts']}, "
+            f"step {data['sigma']:.2e}, active constraints {data['active_constraints']}"
         )
+    best = data["best"]
     if best is not None:
-        yield f"best objective: {best.objective:.10g}"
-        for name, value in zip(header["element_names"], best.x, strict=True):
+        yield f"best objective: {best['objective']:.10g}"
+        for name, value in best["design"].items():
             yield f"  {name} = {value:.10g}"
-        for name, value in best.constraints.items():
+        for name, value in best["constraints"].items():
             yield f"  {name} = {value:.10g} (simulated constraint)"
-    elif header["options"].get("simulated"):
+    elif data["simulated"]:
         yield "no design satisfies all simulated constraints yet"
 
 
-def _situation(journal: Journal, state: dict[str, Any]) -> str:
-    if journal.running:
+def situation(data: Mapping[str, Any]) -> str:
+    """Say in words whether a run goes on, has ended, or was stopped."""
+    if data["state"] == "running":
         return "running"
-    if state["stop_reason"] is not None:
-        return f"ended because {StopReason[state['stop_reason']].value}"
+    if data["state"] == "ended":
+        return f"ended because {StopReason[data['stop_reason']].value}"
     return "not running; `archeng resume` goes on, or ends it if its budget is used up"
 
 
 def _created(path: str) -> Any:
+    """Open a file to write to; a journal is never overwritten."""
     try:
+        if Path(path).is_file():
+            with Path(path).open("rb") as old:
+                if old.read(16) == b"SQLite format 3\0":
+                    raise SettingsError(f"{path}: is a journal, which is not overwritten.")
         return Path(path).open("w", newline="", encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written ({error.strerror}).") from error
 
 
-def _write(journal: Journal, stream: Any) -> None:
+def _write_csv(journal: Journal, stream: Any) -> None:
     calls = [stored.evaluation for stored in journal.calls()]
     extra = extra_columns(calls)
     names = column_names([*_COLUMNS, *extra], journal.header()["element_names"])
     writer = csv.writer(stream)
     writer.writerow([*_COLUMNS, *extra, *names])
     for e in calls:
-        plain, more = (getattr(e, c) for c in _COLUMNS), extras_of(e)
+        plain_values, more = (getattr(e, c) for c in _COLUMNS), extras_of(e)
         found = (more.get(c, "") for c in extra)
-        writer.writerow([*plain, *found, *(repr(float(v)) for v in e.x)])
+        writer.writerow([*plain_values, *found, *(repr(float(v)) for v in e.x)])
+
+
+def _write_json(journal: Journal, stream: Any) -> None:
+    """Write a list with one object per call."""
+    names = journal.header()["element_names"]
+    calls = [
+        {
+            **{c: getattr(e, c) for c in _COLUMNS},
+            "design": dict(zip(names, map(float, e.x), strict=True)),
+            "constraints": e.constraints,
+            "violated": e.violated,
+            "outputs": e.outputs,
+        }
+        for e in (stored.evaluation for stored in journal.calls())
+    ]
+    json.dump(plain(calls), stream, indent=1, allow_nan=False)
+    stream.write("\n")

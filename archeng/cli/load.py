@@ -14,13 +14,15 @@ from typing import Any
 import cloudpickle
 
 from archeng.errors import ArchengError, ModelError
+from archeng.journal import Journal, readable
 from archeng.model import Model, as_model, is_importable
+from archeng.runner.stored import stored_model
 
 _USUAL = ("model", "make_model", "build_model", "create_model")
 
 
 def load_model(file: str, name: str | None = None) -> Model:
-    """Return the model of an .nl file or of a Python file.
+    """Return the model of an .nl file, of a Python file, or of a journal.
 
     Raises
     ------
@@ -33,7 +35,21 @@ def load_model(file: str, name: str | None = None) -> Model:
             return as_model(find_model(module, name), objective=False)
     if name is not None:
         raise ModelError(f"--object is for Python files, not for {file}.")
-    return as_model(path, objective=False)
+    return _of_journal(path) if _is_sqlite(path) else as_model(path, objective=False)
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(16) == b"SQLite format 3\0"
+
+
+def _of_journal(path: Path) -> Model:
+    journal = Journal.read(path)
+    try:
+        with readable(path):
+            return stored_model(journal.header(), None)
+    finally:
+        journal.close()
 
 
 def existing(file: str) -> Path:
@@ -55,7 +71,7 @@ def imported(path: Path) -> Iterator[ModuleType]:
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[name] = module
     try:
-        with _own_errors(path, "while it was imported"):
+        with own_errors(path, "while it was imported"):
             spec.loader.exec_module(module)
         cloudpickle.register_pickle_by_value(module)  # workers need not find the file
         yield module
@@ -88,12 +104,12 @@ def _made(module: ModuleType, name: str) -> Any:
     value = getattr(module, name)
     if not inspect.isfunction(value):
         return value
-    with _own_errors(Path(str(module.__file__)), f"in {name}()"):
+    with own_errors(Path(str(module.__file__)), f"in {name}()"):
         return value()
 
 
 @contextlib.contextmanager
-def _own_errors(path: Path, where: str) -> Iterator[None]:
+def own_errors(path: Path, where: str) -> Iterator[None]:
     """Report whatever goes wrong in the user's file as an error of that file."""
     try:
         yield

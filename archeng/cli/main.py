@@ -3,67 +3,136 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from archeng._version import __version__
 from archeng.cli.check import check
+from archeng.cli.compare import compare
+from archeng.cli.completion import SHELLS, completion
 from archeng.cli.journals import export, status
-from archeng.cli.study import go_on, run
+from archeng.cli.new import new
+from archeng.cli.showing import dashboard, report
+from archeng.cli.study import INTERRUPTED, go_on, run
+from archeng.cli.texts import EXAMPLES, EXIT_CODES, OVERVIEW
 from archeng.errors import ArchengError
 
 _Commands = argparse._SubParsersAction
 
+_STUDY = "a study's folder, its study.toml, or a Python file (default: the present folder)"
+_RUN = "a study's folder, its study.toml, or a journal (default: the present folder)"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all went well, 1 if the answer is no, 2 for a wrong input."""
-    options = _parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
     try:
-        return int(options.command(options))
+        code = int(options.command(options))
+        sys.stdout.flush()
+        return code
     except ArchengError as error:
-        sys.stderr.write(f"archeng: error: {error}\n")
+        sys.stderr.write(f"archeng: error: {error} [{error.id}]\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("archeng: interrupted\n")
+        return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as `head`, has enough
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
-        prog="archeng", description="Engineering design with expensive simulators."
+        prog="archeng",
+        description="Engineering design with expensive simulators.",
+        epilog=OVERVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"archeng {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="command")
+    _add_new(commands)
     _add_check(commands)
     _add_run(commands)
     _add_resume(commands)
     _add_status(commands)
+    _add_report(commands)
+    _add_dashboard(commands)
     _add_export(commands)
+    _add_compare(commands)
+    _add_completion(commands)
     return parser
 
 
-def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _command(
+    commands: _Commands[argparse.ArgumentParser], name: str, function: Any, **texts: Any
+) -> argparse.ArgumentParser:
+    """Add a command with its examples and the exit codes."""
     parser = commands.add_parser(
+        name,
+        epilog=f"{EXAMPLES[name]}\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **texts,
+    )
+    parser.set_defaults(command=function)
+    return parser
+
+
+def _add_new(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "new",
+        new,
+        help="make a new study from a template",
+        description="Make a folder with a complete small study that runs at once, to be edited.",
+    )
+    parser.add_argument("name", nargs="?", help="name of the study and of its folder")
+    parser.add_argument("--template", metavar="NAME", help="which one (default casadi)")
+    parser.add_argument("--list", action="store_true", help="describe the templates")
+    parser.add_argument("--directory", metavar="DIR", help="where the folder is made (default .)")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write the files of the template into a folder that exists; journals, results and "
+        "your other files stay",
+    )
+    _add_json(parser)
+
+
+def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
         "check",
+        check,
         help="show a model and diagnose its constraints",
-        description="Print variables, rows with their kinds, and a diagnosis: a feasible design "
-        "or a minimal set of conflicting constraints; degrees of freedom, redundant and badly "
+        description="Print variables, rows with their kinds, and a diagnosis: a feasible design\n"
+        "or a minimal set of conflicting constraints; degrees of freedom, redundant and badly\n"
         "scaled rows. Exit code 1 if no feasible design is found. No simulator is called.",
     )
-    parser.add_argument("file", help="an .nl file, or a Python file that defines a model")
+    parser.add_argument(
+        "file", nargs="?", help="a study's folder, study.toml, Python file, .nl file or journal"
+    )
     _add_object(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default 0)")
-    parser.add_argument("--json", action="store_true", help="print the diagnosis as JSON")
-    parser.set_defaults(command=check)
+    _add_json(parser)
 
 
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    parser = _command(
+        commands,
         "run",
+        run,
         help="solve a study",
-        description="Solve the study of a Python file, which defines `model`, `simulator` and, if "
-        "wanted, `options` (a dictionary of keywords of archeng.solve).",
+        description="Solve a study: a folder with study.toml, or a Python file that defines\n"
+        "`model`, `simulator` and, if wanted, `options` (keywords of archeng.solve). What is\n"
+        "typed here goes before what the study says.",
     )
-    parser.add_argument("study", help="a Python file")
+    parser.add_argument("study", nargs="?", help=_STUDY)
     _add_object(parser)
     _add_limits(parser)
     parser.add_argument("--seed", type=int, help="same seed, same run")
@@ -74,19 +143,25 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--reuse", action="append", metavar="JOURNAL", help="journal of an earlier run"
     )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="begin anew although there is a journal; it is kept under another name",
+    )
     _add_runtime(parser)
-    parser.set_defaults(command=run)
 
 
 def _add_resume(commands: _Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    parser = _command(
+        commands,
         "resume",
+        go_on,
         help="go on with a run that was stopped, or that died",
-        description="Go on with the run of a journal, exactly. The limits, if given, replace those "
-        "of the journal. The study is needed for its simulator.",
+        description="Go on with a run, exactly: nothing that had finished is simulated again.\n"
+        "Limits that are typed, or that study.toml has, replace those of the journal.",
     )
-    parser.add_argument("journal", help="the file that `archeng run --journal` wrote")
-    parser.add_argument("study", nargs="?", help="the Python file of the study")
+    parser.add_argument("journal", nargs="?", help=_RUN)
+    parser.add_argument("study", nargs="?", help="with a journal: the study with its simulator")
     _add_object(parser)
     _add_limits(parser)
     parser.add_argument(
@@ -95,28 +170,105 @@ def _add_resume(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="simulate the failed calls of the unfinished generation again",
     )
     _add_runtime(parser)
-    parser.set_defaults(command=go_on)
 
 
 def _add_status(commands: _Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    parser = _command(
+        commands,
         "status",
+        status,
         help="show where a run stands, also while it runs",
-        description="Print calls, best design and state of the run of a journal.",
+        description="Print calls, best design and state of a run.",
     )
-    parser.add_argument("journal")
-    parser.set_defaults(command=status)
+    parser.add_argument("journal", nargs="?", help=_RUN)
+    _add_json(parser)
+
+
+def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "report",
+        report,
+        help="write a report of a run as one HTML file, or as PDF",
+        description="Write a report of a run: what was asked, the best design, convergence, what\n"
+        "blocks the design, failures, and how to reproduce it. The HTML file needs no other file\n"
+        "and no network. Also while the run goes on; the journal is only read.",
+    )
+    parser.add_argument(
+        "run",
+        nargs="?",
+        help="a study's folder, a journal, or a result saved as JSON (default: the present folder)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the HTML file (default: beside the run)"
+    )
+    parser.add_argument(
+        "--pdf",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="also a PDF (default name: that of the HTML file)",
+    )
+
+
+def _add_dashboard(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "dashboard",
+        dashboard,
+        help="follow a run in the browser while it goes on",
+        description="Serve the report of a run on 127.0.0.1 and keep it up to date while the run\n"
+        "goes on. The journal is only read. Ctrl-C ends the dashboard, not the run.",
+    )
+    parser.add_argument("journal", nargs="?", help=_RUN)
+    parser.add_argument(
+        "--port", type=int, help="where to listen (default: 8517, or a free one if that is taken)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
 
 
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    parser = _command(
+        commands,
         "export",
-        help="write every call of a journal as CSV",
-        description="Write every finished call of a journal as CSV, with full precision.",
+        export,
+        help="write every call of a run as CSV or JSON, or into an Optuna study",
+        description="Write every finished call of a run, with full precision, or make them\n"
+        "trials of an Optuna study.",
     )
-    parser.add_argument("journal")
-    parser.add_argument("--csv", metavar="FILE", help="where to; standard output by default")
-    parser.set_defaults(command=export)
+    parser.add_argument("journal", nargs="?", help=_RUN)
+    parser.add_argument("--output", metavar="FILE", help="where to; standard output by default")
+    parser.add_argument("--csv", metavar="FILE", help="the same as --output")
+    _add_json(parser, "JSON instead of CSV: a list with one object per call")
+    parser.add_argument("--optuna", metavar="URL", help="storage, such as sqlite:///study.db")
+    parser.add_argument("--study", metavar="NAME", help="name of the Optuna study")
+    parser.add_argument("--update", action="store_true", help="add what an Optuna study lacks")
+
+
+def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "compare",
+        compare,
+        help="put runs side by side",
+        description="What differs in the set-up, and what came of it: calls, best objective,\n"
+        "calls to reach the best of the others, simulated constraints, failures, time, designs.",
+    )
+    parser.add_argument("journals", nargs="+", metavar="journal", help="journals, or studies")
+    parser.add_argument("--plot", metavar="FILE", help="save a figure of the convergences")
+    _add_json(parser)
+
+
+def _add_completion(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "completion",
+        lambda options: completion(options, make_parser()),
+        help="print a script that lets a shell complete archeng's commands",
+        description="Print a script for a shell: commands, options, templates and files are\n"
+        "completed by the Tab key.",
+    )
+    parser.add_argument("shell", choices=SHELLS)
 
 
 def _add_object(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +277,10 @@ def _add_object(parser: argparse.ArgumentParser) -> None:
         help="name of the model, or of a function without arguments that returns it, in a "
         "Python file (default: `model`, or the only model in it)",
     )
+
+
+def _add_json(parser: argparse.ArgumentParser, text: str = "print JSON, for scripts") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +301,7 @@ def _add_runtime(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on-failure", choices=("rank_last", "raise"))
     parser.add_argument("--output", metavar="FILE", help="save the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
+    _add_json(parser, "print the result as JSON, for scripts")
 
 
 def _workers(text: str) -> int | str:

@@ -49,7 +49,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """How it is spoken of: ``volume`` or ``x >= 2 (bound)``."""
+        """How it is spoken of, such as ``volume`` or ``x >= 2 (bound)``."""
         return self.name if self.kind == "row" else f"{self.name} {self.demand} (bound)"
 
 

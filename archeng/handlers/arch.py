@@ -105,12 +105,19 @@ def sample_population(
     rng: np.random.Generator,
     known: Floats | None = None,
 ) -> Population:
-    """Sample and repair the candidates.
+    """Sample and repair the candidates; ``known`` as in :func:`repair_population`."""
+    x = sample(search.state, search.parameters, rng)
+    return repair_population(search, repairer, x, known)
+
+
+def repair_population(
+    search: Search, repairer: Repairs, x: Floats, known: Floats | None = None
+) -> Population:
+    """Repair sampled candidates x (lambda, n).
 
     ``known`` (k, n) are designs simulated before: repaired points that coincide with one of
     them are replaced by it, so that it need not be simulated again.
     """
-    x = sample(search.state, search.parameters, rng)
     repairs = repairer.repair_all(x, search.distribution, search.anchor)
     return Population(x, tuple(_coincide(repairs, search.distribution, known)))
 

@@ -1,6 +1,22 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
 from archeng.journal.arrays import packed, unpacked
-from archeng.journal.store import Journal, StoredCall, finished_designs, readable
+from archeng.journal.store import (
+    Journal,
+    StoredCall,
+    finished_designs,
+    is_still,
+    is_written,
+    readable,
+)
 
-__all__ = ["Journal", "StoredCall", "finished_designs", "packed", "readable", "unpacked"]
+__all__ = [
+    "Journal",
+    "StoredCall",
+    "finished_designs",
+    "is_still",
+    "is_written",
+    "packed",
+    "readable",
+    "unpacked",
+]

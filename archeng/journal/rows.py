@@ -24,6 +24,8 @@ _DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipl
 def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
     """Return the values of `COLUMNS`."""
     details = {name: getattr(e, name) for name in _DETAILS if getattr(e, name)}
+    if math.isfinite(e.elapsed):
+        details["elapsed"] = round(e.elapsed, 3)
     return (
         e.generation,
         position,
@@ -70,6 +72,7 @@ def from_row(index: int, row: Sequence[Any]) -> CallRecord:
         outputs=dict(details.get("outputs", {})),
         repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
         repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
+        elapsed=float(details.get("elapsed", math.nan)),
     )
 
 

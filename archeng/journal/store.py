@@ -16,7 +16,7 @@ from typing import Any
 
 from archeng.errors import ArchengError, JournalError
 from archeng.journal.arrays import packed, unpacked
-from archeng.journal.lock import Lock
+from archeng.journal.lock import Lock, is_held
 from archeng.journal.rows import COLUMNS, from_row, to_row
 from archeng.records import CallRecord
 
@@ -46,6 +46,7 @@ CREATE TABLE calls (
 CREATE TABLE generations (generation INTEGER PRIMARY KEY, record TEXT NOT NULL);
 CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL);
 """
+_LATEST = "latest"  # the one key of the header that changes
 _COLUMNS = ", ".join(COLUMNS)
 _OLD = _COLUMNS.replace("details", "'{}' AS details")  # version 2 had none
 
@@ -112,23 +113,22 @@ class Journal:
         return cls(file, connection, lock)
 
     @classmethod
-    def read(cls, path: str | Path) -> Journal:
-        """Open an existing file to look at it."""
+    def read(cls, path: str | Path, still: bool = False) -> Journal:
+        """Open an existing file to look at it.
+
+        ``still`` promises that nobody writes meanwhile: then SQLite does not even make its
+        helper files beside it. See :func:`is_still`.
+        """
         file = _existing(path)
-        _check(file)
+        how = "mode=ro&immutable=1" if still else "mode=ro"
+        _check(file, how)
         with _guard(file):
-            return cls(file, _connect(f"file:{_quoted(file)}?mode=ro"), None)
+            return cls(file, _connect(f"file:{_quoted(file)}?{how}"), None)
 
     @property
     def running(self) -> bool:
         """Whether some process holds the lock of this journal."""
-        if self._lock is not None:
-            return True
-        try:
-            Lock(self.path).release()
-        except JournalError:
-            return True
-        return False
+        return self._lock is not None or is_held(self.path)
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -158,6 +158,13 @@ class Journal:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def note(self, latest: Mapping[str, Any]) -> None:
+        """Store what there is to say of the latest process that wrote: see :meth:`latest`."""
+        with _guard(self.path):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO header VALUES (?, ?)", (_LATEST, packed(latest))
+            )
+
     def close(self) -> None:
         """Close the file and release the lock."""
         with contextlib.suppress(sqlite3.Error):
@@ -170,7 +177,24 @@ class Journal:
 
     def header(self) -> dict[str, Any]:
         """Return what was stored when the run began."""
-        return {k: self._json(v) for k, v in self._rows("SELECT key, value FROM header")}
+        rows = self._rows("SELECT key, value FROM header WHERE key <> ?", (_LATEST,))
+        return {k: self._json(v) for k, v in rows}
+
+    def latest(self) -> dict[str, Any]:
+        """Return what the latest process noted: its limits, and how it ended; empty if nothing."""
+        rows = self._rows("SELECT value FROM header WHERE key = ?", (_LATEST,))
+        return dict(self._json(rows[0][0])) if rows else {}
+
+    @contextlib.contextmanager
+    def moment(self) -> Iterator[None]:
+        """Everything that is read inside is of one moment, whatever others write meanwhile."""
+        with _guard(self.path):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     def state(self) -> Any:
         """Return the state after the last finished generation."""
@@ -306,13 +330,24 @@ def _existing(path: str | Path) -> Path:
     return file
 
 
-def _check(file: Path) -> None:
+def is_written(path: str | Path) -> bool:
+    """Whether some process is writing a journal."""
+    return is_held(Path(path))
+
+
+def is_still(path: str | Path) -> bool:
+    """Whether nobody writes a journal, and everything is in its one file."""
+    file = Path(path)
+    return not file.with_name(file.name + "-wal").exists() and not is_held(file)
+
+
+def _check(file: Path, how: str = "mode=ro") -> None:
     """Raise unless the file is a journal of this version. Never writes to it."""
     with file.open("rb") as stream:
         beginning = stream.read(16)
     if beginning != b"SQLite format 3\0":
         raise JournalError(f"{file}: is not an archeng journal.")
-    with _guard(file), contextlib.closing(_connect(f"file:{_quoted(file)}?mode=ro")) as connection:
+    with _guard(file), contextlib.closing(_connect(f"file:{_quoted(file)}?{how}")) as connection:
         kind = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if kind != _APPLICATION_ID:

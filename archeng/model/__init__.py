@@ -4,6 +4,7 @@ from archeng.model.compile import compile_model
 from archeng.model.convert import as_model, is_importable
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
+from archeng.model.from_scipy import from_scipy
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
@@ -30,6 +31,7 @@ __all__ = [
     "from_nlp",
     "from_opti",
     "from_pyomo",
+    "from_scipy",
     "has_objective",
     "is_importable",
     "is_pyomo",

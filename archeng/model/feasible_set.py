@@ -73,6 +73,8 @@ class FeasibleSet:
         Exact CasADi functions of x, with dense results.
     jacobian_sparsity : casadi.Sparsity
         Where the gradients of the nonlinear rows can be nonzero.
+    functions : tuple
+        Python functions behind the rows, kept alive. With any, the set cannot be pickled.
     """
 
     name: str
@@ -95,6 +97,7 @@ class FeasibleSet:
     nonlinear_rows_and_jacobian: FastFunction
     nonlinear_hessian: FastFunction
     jacobian_sparsity: Any
+    functions: tuple[Any, ...] = ()
 
     @property
     def n(self) -> int:

@@ -89,6 +89,7 @@ class Model:
         self._constraints: list[Constraint] = []
         self._objective: Any = None
         self._sense: Sense = "minimize"
+        self._functions: list[Any] = []
         self._names: dict[str, set[str]] = {"variable": set(), "constraint": set()}
 
     # -- declaring ------------------------------------------------------------------------
@@ -202,6 +203,10 @@ class Model:
         self._names["constraint"] = taken
         self._constraints.extend(constraints)
 
+    def keep(self, function: Any) -> None:
+        """Keep a Python function alive that rows refer to (used by the importers)."""
+        self._functions.append(function)
+
     def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:
         """Give the model a formula to optimise, so that ``solve`` needs no simulator."""
         check_sense(sense)
@@ -225,6 +230,11 @@ class Model:
     def constraints(self) -> tuple[Constraint, ...]:
         """The declared constraints."""
         return tuple(self._constraints)
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Python functions behind the rows; empty if all rows are formulas."""
+        return tuple(self._functions)
 
     @property
     def n_variables(self) -> int:

@@ -33,6 +33,7 @@ _OPERANDS = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
 _CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
 _NAMES = {code: name for name, code in _CODES.items()}
 _VARIABLE, _NUMBER = "variable", "number"
+_POINTS = 5  # at which models with Python functions are compared
 _STRANGE = (
     ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
@@ -76,7 +77,20 @@ def serialized(model: Model) -> str:
     function = ca.Function("model", [model.symbols], [_column(outputs)])
     limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.constraints for r in c.rows]
     variables = [_plain(asdict(v)) for v in model.variables]
-    return repr((model.name, variables, limits, function.serialize()))
+    text = _at_points(model, function) if model.functions else function.serialize()
+    return repr((model.name, variables, limits, text))
+
+
+def _at_points(model: Model, function: Any) -> list[list[float]]:
+    """Values of the rows at a few fixed points: all that can be told of Python functions."""
+    lower = np.concatenate([v.lower for v in model.variables])
+    upper = np.concatenate([v.upper for v in model.variables])
+    start = np.concatenate([v.start for v in model.variables])
+    start = np.where(np.isfinite(start), start, 0.0)
+    low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - 1.0)
+    high = np.where(np.isfinite(upper), upper, np.maximum(start, low) + 1.0)
+    shares = np.random.default_rng(0).random((_POINTS, len(low)))
+    return [np.asarray(function(low + s * (high - low))).reshape(-1).tolist() for s in shares]
 
 
 def from_data(data: Mapping[str, Any]) -> Model:

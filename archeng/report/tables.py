@@ -28,7 +28,7 @@ def result_table(
     """Design with units, simulated constraints, active constraints, calls used."""
     parts = [
         f"{name}: {status}",
-        f"stopped because {message}",
+        message,
         f"objective {objective:.10g} after {len(evaluations)} simulator calls, "
         f"{n_infeasible_calls} of them at infeasible designs",
     ]
@@ -45,7 +45,7 @@ def result_table(
         parts += ["", _rows(active)]
     if any(a.active for a in activity):
         parts += ["", activity_table([a for a in activity if a.active])]
-    if rows:
+    if any(np.isfinite(r.value) for r in rows):
         parts += ["", f"{len(rows) - len(active)} of {len(rows)} constraints are not active"]
     if evaluations:
         kinds = Counter(e.repair_kind for e in evaluations)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.records import Activity, CallRecord, RowAtBest
+from archeng.runner.account import Account
 from archeng.surrogate import Frame, gradients, multipliers
-
-if TYPE_CHECKING:
-    from archeng.runner.run import Run
 
 _REPAIRED = ("nearest", "intersection")
 _AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
 
 
 def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
-    """Every row at a full vector; active if within 1e-6 of the scale of its variables' steps."""
+    """Every row at a full vector; active if within 1e-6 of the scale of its variables' steps.
+
+    Where there is no design (NaN), the rows have no values and none is active.
+    """
     fs = feasible_set
     free = fs.reduce(x)
     values, jacobian = fs.values_and_jacobian(free)
@@ -28,7 +28,11 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.linalg.norm(jacobian * scale, axis=1)
     near = 1e-6 * np.where(np.isfinite(size), size, 0.0)
-    active = fs.equality | (values <= fs.lower + near) | (values >= fs.upper - near)
+    active = (
+        (fs.equality & np.isfinite(values))
+        | (values <= fs.lower + near)
+        | (values >= fs.upper - near)
+    )
     return tuple(
         RowAtBest(
             name=info.name,
@@ -43,22 +47,22 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
     )
 
 
-def activity_of(run: Run) -> tuple[Activity, ...]:
+def activity_of(run: Account) -> tuple[Activity, ...]:
     """Return the activity of every explicit and simulated constraint; empty without a design."""
-    best = run.best
+    best, evaluations = run.archive.best, run.archive.evaluations
     if best is None:
         return ()
     fs, limits = run.feasible_set, run.options.limits
     rows = rows_at(fs, best.x)
     blocked = _blocked(run, best)
     gains, errors = _gains(run, best, rows, blocked)
-    calls = max(len(run.evaluations), 1)
+    calls = max(len(evaluations), 1)
     found = [
-        _explicit(row, _repairs(run.evaluations, j), calls, gains[j], errors[j])
+        _explicit(row, _repairs(evaluations, j), calls, gains[j], errors[j])
         for j, row in enumerate(rows)
     ]
     for i, name in enumerate(limits.names):
-        count = sum(name in e.violated for e in run.evaluations)
+        count = sum(name in e.violated for e in evaluations)
         j = len(rows) + i
         found.append(
             Activity(
@@ -102,7 +106,7 @@ def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
     return np.array(found, dtype=float).reshape(-1, 2)
 
 
-def _blocked(run: Run, best: CallRecord) -> Floats:
+def _blocked(run: Account, best: CallRecord) -> Floats:
     """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
     limits = run.options.limits
     values = np.array([best.constraints[name] for name in limits.names])
@@ -114,10 +118,10 @@ def _blocked(run: Run, best: CallRecord) -> Floats:
 
 
 def _gains(
-    run: Run, best: CallRecord, rows: Sequence[RowAtBest], blocked: Floats
+    run: Account, best: CallRecord, rows: Sequence[RowAtBest], blocked: Floats
 ) -> tuple[Floats, Floats]:
     """Estimated gains per unit of relaxation, and their errors, of rows and simulated ones."""
-    fs, wide = run.feasible_set, run.course.wide
+    fs, wide = run.feasible_set, run.wide
     active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
     gains = np.where(active, np.nan, 0.0)
     errors = gains.copy()

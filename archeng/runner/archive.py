@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
+from archeng.distribution import Floats
 from archeng.known import Known, Limits
-from archeng.model import FeasibleSet
 from archeng.ranking import violation_order
 from archeng.records import CallRecord
 from archeng.simulator import Call, CallStatus, Design
 
 _FIRST = 64  # calls for which there is room at first
+
+
+class _Space(Protocol):
+    """Which variables are free, as a feasible set knows it."""
+
+    @property
+    def n(self) -> int: ...
+
+    def reduce(self, full: Floats) -> Floats: ...
 
 
 class Archive:
@@ -33,7 +43,7 @@ class Archive:
 
     def __init__(
         self,
-        feasible_set: FeasibleSet,
+        feasible_set: _Space,
         sign: float,
         reuse_designs: bool,
         earlier: Mapping[bytes, Call],

@@ -31,6 +31,8 @@ class Desk:
         Every finished call is on disk before it is used.
     limits : Limits
         Of the simulated constraints.
+    clock : callable
+        Returns the seconds since the run began.
     """
 
     def __init__(
@@ -40,10 +42,11 @@ class Desk:
         evaluator: Evaluator | None,
         journal: Journal | None,
         limits: Limits,
+        clock: Callable[[], float],
     ) -> None:
         self._gate, self._archive = gate, archive
         self._evaluator, self._journal = evaluator, journal
-        self._limits = limits
+        self._limits, self._clock = limits, clock
 
     def calls(
         self,
@@ -155,6 +158,7 @@ class Desk:
             outputs=dict(outcome.outputs),
             repair_rows=candidate.repair.active,
             repair_multipliers=candidate.repair.multipliers,
+            elapsed=self._clock(),
         )
         if self._journal is not None:
             self._journal.add_call(position, evaluation)

@@ -14,6 +14,7 @@ from archeng.handlers import Population, Search
 from archeng.known import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
+from archeng.runner.account import Account
 from archeng.runner.activity import activity_of, rows_at
 from archeng.runner.stored import versions
 from archeng.strategy import StopReason
@@ -35,30 +36,30 @@ _CONVERGED = {
 _SAME_PLACE = 0.05  # in initial standard deviations
 
 
-def make_result(run: Run) -> Result:
+def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
-    fs = run.feasible_set
-    reason = run.stop_reason or StopReason.INTERRUPTED
-    x = run.best.x if run.best is not None else np.full(len(fs.template), np.nan)
+    fs, best = run.feasible_set, run.archive.best
+    reason = run.stop_reason
+    x = best.x if best is not None else np.full(len(fs.template), np.nan)
     return Result(
-        name=run.model.name,
+        name=fs.name,
         x=x,
-        fun=run.best.objective if run.best is not None else float("nan"),
+        fun=best.objective if best is not None else float("nan"),
         variables=fs.variables,
-        status=_status(run, reason),
+        status=_status(run, best, reason),
         stop_reason=reason,
         maximize=run.options.sense == "maximize",
-        evaluations=tuple(run.evaluations),
+        evaluations=tuple(run.archive.evaluations),
         history=tuple(run.history),
-        rows=rows_at(fs, x) if run.best is not None else (),
-        simulated=_simulated_at(run.options.limits, run.best),
-        outputs={} if run.best is None else dict(run.best.outputs),
+        rows=rows_at(fs, x),
+        simulated=simulated_at(run.options.limits, best),
+        outputs={} if best is None else dict(best.outputs),
         activity=activity_of(run),
         provenance=_provenance(run),
     )
 
 
-def _simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
+def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
     """Return every simulated constraint at the best design."""
     values = {} if best is None else best.constraints
     return tuple(
@@ -67,34 +68,29 @@ def _simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtB
     )
 
 
-def _status(run: Run, reason: StopReason) -> Status:
-    if run.best is None:
+def _status(run: Account, best: CallRecord | None, reason: StopReason) -> Status:
+    if best is None:
         return Status.NONE
-    if not run.best.acceptable:
+    if not best.acceptable:
         return Status.VIOLATING
-    if run.options.reached(run.best.objective):
+    if run.options.reached(best.objective):
         return Status.TARGET
-    if (
-        run.options.target is None
-        and _CONVERGED & {reason, *run.course.ended}
-        and _ended_there(run)
-    ):
+    if reason in (StopReason.RUNNING, StopReason.CUT_OFF):
+        return Status.SO_FAR
+    if run.options.target is None and _CONVERGED & {reason, *run.ended} and _ended_there(run, best):
         return Status.CONVERGED
     return Status.STOPPED
 
 
-def _ended_there(run: Run) -> bool:
+def _ended_there(run: Account, best: CallRecord) -> bool:
     """Whether the restart that found the best design also ended near it.
 
     A lucky early sample may be better than the place to which the search converged. A model of
     the objective ends a restart at its best design.
     """
-    best, course = run.best, run.course
-    assert best is not None
-    if course.ended[best.restart : best.restart + 1] == [StopReason.CONVERGED]:
+    if list(run.ended[best.restart : best.restart + 1]) == [StopReason.CONVERGED]:
         return True
-    ends = [*course.ended_at, course.place()]
-    gaps = course.wide.whiten(ends[best.restart] - run.feasible_set.reduce(best.x))
+    gaps = run.wide.whiten(run.places[best.restart] - run.feasible_set.reduce(best.x))
     return bool(np.abs(gaps).max(axis=1).min() < _SAME_PLACE)
 
 
@@ -128,15 +124,16 @@ def make_generation(
         repair_seconds=times[0],
         simulator_seconds=sum(e.seconds for e in calls),
         strategy_seconds=times[1],
+        eigenvalues=() if population.proposed else tuple(eigenvalues.tolist()),
     )
 
 
-def _provenance(run: Run) -> dict[str, Any]:
+def _provenance(run: Account) -> dict[str, Any]:
     options = {k: v for k, v in vars(run.options).items() if k != "callback"}
     return {
         **versions(),
         "seed": run.seed,
-        "restarts_used": run.course.n_restarts,
+        "restarts_used": run.n_restarts,
         "options": options,
         "settings": asdict(run.settings),
     }

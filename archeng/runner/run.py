@@ -19,6 +19,7 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
+from archeng.runner.account import Account
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate, make_candidates, make_plan, what_was_found
 from archeng.runner.course import Course
@@ -28,6 +29,7 @@ from archeng.runner.options import start_point
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
+from archeng.runner.stored import latest_note
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
 from archeng.simulator import Evaluator, Gate, make_pool, process_count, told
@@ -103,6 +105,11 @@ class Run:
         except BaseException:
             store.close()
             raise
+        try:
+            store.note(latest_note(run.options))
+        except BaseException:
+            run.close()
+            raise
         return run
 
     def _prepare(self, setup: Setup) -> None:
@@ -148,7 +155,8 @@ class Run:
         """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
         gate = Gate(self.feasible_set, self._handler.outside)
-        self._desk = Desk(gate, self.archive, evaluator, journal, self.options.limits)
+        limits = self.options.limits
+        self._desk = Desk(gate, self.archive, evaluator, journal, limits, self._elapsed)
 
     # -- looking --------------------------------------------------------------------------
 
@@ -189,7 +197,22 @@ class Run:
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
-        return make_result(self)
+        course = self.course
+        return make_result(
+            Account(
+                feasible_set=self.feasible_set,
+                archive=self.archive,
+                options=self.options,
+                settings=self.settings,
+                seed=self.seed,
+                history=self.history,
+                stop_reason=self.stop_reason or StopReason.INTERRUPTED,
+                wide=course.wide,
+                n_restarts=course.n_restarts,
+                ended=course.ended,
+                places=[*course.ended_at, course.place()],
+            )
+        )
 
     # -- ask and tell ---------------------------------------------------------------------
 
@@ -260,6 +283,10 @@ class Run:
     def close(self) -> None:
         """Give up workers and journal; :meth:`run` does it by itself."""
         self._team.close()
+        if self._journal is not None and self.stop_reason is not None:
+            note = latest_note(self.options, self.stop_reason, self.history)
+            with contextlib.suppress(JournalError):  # it only says how the run ended
+                self._journal.note(note)
         self._desk.close()
 
     # -- one generation -------------------------------------------------------------------
@@ -356,8 +383,11 @@ class Run:
     def _calls_left(self) -> int | None:
         return self.options.calls_left(self.n_evaluations)
 
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
     def _out_of_time(self) -> bool:
-        return self.options.out_of_time(time.monotonic() - self._begin)
+        return self.options.out_of_time(self._elapsed())
 
     def _budget_reason(self) -> StopReason | None:
         if self._interruption.asked:
@@ -369,7 +399,7 @@ class Run:
     def _snapshot(self) -> dict[str, Any]:
         return {
             "generation": len(self.history),
-            "elapsed": time.monotonic() - self._begin,
+            "elapsed": self._elapsed(),
             "stop_reason": None if self.stop_reason is None else self.stop_reason.name,
             **self.course.snapshot(),
         }

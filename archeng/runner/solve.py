@@ -103,7 +103,8 @@ def solve(
     max_failures : int, optional
         Stop when more calls than this have failed for good.
     on_failure : {"rank_last", "raise"}
-        Failed candidates rank last, or the first failure raises a :class:`SimulatorError`.
+        Failed candidates rank last, or the first failure raises a
+        :class:`~archeng.errors.SimulatorError`.
     journal : path, optional
         An SQLite file that keeps every call; a run that dies goes on with :func:`resume`.
     reuse : sequence of paths

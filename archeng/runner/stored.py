@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,8 +15,13 @@ from archeng._version import __version__
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, ModelError
 from archeng.model import Model, differences, from_data, serialized, to_data
+from archeng.records import Generation
 from archeng.runner.options import Options
 from archeng.settings import Settings
+from archeng.strategy import StopReason
+
+LIMITS = ("max_evaluations", "max_time", "target")
+"""Options that a resumed run may have others of than its journal."""
 
 _PACKAGES = ("casadi", "numpy", "scipy")
 
@@ -67,6 +72,7 @@ def header(
         "own_objective": own_objective,
         "wide": asdict(wide),
         "model": data,
+        "variables": [asdict(v) for v in model.variables] if data is None else None,
         "fingerprint": fingerprint(model, data),
     }
 
@@ -89,8 +95,8 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
     if data is None:
         if given is None:
             raise JournalError(
-                "The model of this journal has parts that cannot be stored (CasADi MX functions): "
-                "pass it again as model=."
+                "The model of this journal has parts that cannot be stored (CasADi MX or Python "
+                "functions): pass it again as model=."
             )
         if fingerprint(given, to_data(given)) != stored["fingerprint"]:
             raise JournalError("The model is not the one of the journal.")
@@ -118,6 +124,22 @@ def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settin
             "The settings are not those of the journal; what differs: " + "; ".join(found)
         )
     return settings
+
+
+def latest_note(
+    options: Options, reason: StopReason | None = None, history: Sequence[Generation] = ()
+) -> dict[str, Any]:
+    """Return what a process notes in the journal: its limits, and how it ended.
+
+    The last generation is part of it: one that was cut short by the budget is not among the
+    finished ones, because a longer run would complete it.
+    """
+    return {
+        "limits": {name: getattr(options, name) for name in LIMITS},
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "reason": None if reason is None else reason.name,
+        "generation": asdict(history[-1]) if history else None,
+    }
 
 
 def version_changes(stored: Mapping[str, Any]) -> list[str]:

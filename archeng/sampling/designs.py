@@ -27,7 +27,7 @@ class Designs(list[Design]):
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns: ``t``, or ``w[0]``, ``w[1]`` for the entries of an array."""
+        """Names of the columns, ``t`` or, for the entries of an array, ``w[0]``, ``w[1]``."""
         return [name for v in self[0].variables for name in v.element_names()] if self else []
 
     def to_pandas(self) -> Any:

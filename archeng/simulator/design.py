@@ -31,7 +31,7 @@ class Design(Mapping[str, Any]):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The declared variables: names, bounds, units."""
+        """The declared variables, with names, bounds and units."""
         return self._variables
 
     @property

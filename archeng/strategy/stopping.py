@@ -22,13 +22,18 @@ _BARREN = 1000  # generations
 
 
 class StopReason(StrEnum):
-    """Why a run, or one of its restarts, ended; the value is the sentence shown to users."""
+    """Why a run, or one of its restarts, ended; the value is the sentence shown to users.
+
+    ``RUNNING`` and ``CUT_OFF`` are of runs that have not ended, as a journal shows them.
+    """
 
     TARGET = "the target objective was reached"
     MAX_EVALUATIONS = "the budget of simulator calls is used up"
     MAX_TIME = "the time limit was reached"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted by the user"
+    RUNNING = "the run goes on"
+    CUT_OFF = "the run was cut off, or ended with an error; archeng.resume() goes on with it"
     MAX_FAILURES = "too many simulator calls failed"
     MAX_ITERATIONS = "the restart used its number of iterations"
     RESTART_BUDGET = "the restart used its share of the calls"

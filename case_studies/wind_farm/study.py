@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 import archeng
+from archeng.distribution import Floats
+from archeng.model import compile_model
+from archeng.repair import Repairer
+from archeng.sampling import feasible_points
 from case_studies.wind_farm.model import build_model
 from case_studies.wind_farm.published import scenario
 from case_studies.wind_farm.simulator import MinusAnnualEnergy
@@ -110,19 +114,18 @@ def run_seed(
     def watched(run: archeng.Run) -> None:
         watch(simulator.n_calls, max(simulator.energies_mwh))
 
-    starts = archeng.sample_feasible(model, setup.searches, seed=seed)
     runs = [
         archeng.Run(
             model,
             simulator,
             seed=1000 * seed + k,
-            start=start.x,
+            start=start,
             sigma=setup.sigma_m,
             population_size=setup.population_size,
             callback=watched,
             settings=archeng.Settings(surrogate="none"),
         )
-        for k, start in enumerate(starts)
+        for k, start in enumerate(starts(model, setup.searches, seed))
     ]
     for run in runs:
         advance(run, setup.first_calls, setup)
@@ -144,6 +147,17 @@ def run_seed(
         y_m=result.design["y"].tolist(),
         curve=improvements(simulator.energies_mwh, marks),
     )
+
+
+def starts(model: archeng.Model, n: int, seed: int) -> Floats:
+    """Return feasible layouts to begin at, one in each row.
+
+    They are found as those that a run begins at: repaired samples of the box, the most different
+    ones. Many turbines are then on the boundary, where good layouts have them. The designs of
+    `archeng.sample_feasible` cover the inside as well and begin at less energy.
+    """
+    repairer = Repairer(compile_model(model))
+    return feasible_points(repairer, n, np.random.default_rng(seed))
 
 
 def advance(run: archeng.Run, calls: int, setup: Setup) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from case_studies.wind_farm.model import pairs
 from case_studies.wind_farm.published import TURBINES
 from case_studies.wind_farm.report import published_table
 from case_studies.wind_farm.study import Record, improvements, run_seed, setup_for
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def submitted(participant: int):
@@ -182,6 +185,19 @@ def test_one_seed_of_the_study():
     assert record.curve[-1][1] == record.aep_mwh
     assert 0 < record.simulator_seconds < record.seconds
     assert Record.from_data(json.loads(json.dumps(record.__dict__))) == record
+
+
+def test_the_command_begins_as_the_recorded_seeds_did():
+    """The record was made by this set-up: starts, seeds and steps of the first generation."""
+    setup = replace(setup_for(16), calls=14, first_calls=14)
+    data = json.loads((ROOT / "docs/benchmarks/wind_farm_16.json").read_text())
+    assert data["setup"] == asdict(setup_for(16))
+    recorded = next(Record.from_data(r) for r in data["seeds"] if r["seed"] == 1)
+    record = run_seed(setup, 1)
+    steps, expected = ([s for s in r.curve if s[0] <= 14] for r in (record, recorded))
+    assert len(expected) >= 2
+    assert [c for c, _ in steps] == [c for c, _ in expected]
+    assert [e for _, e in steps] == pytest.approx([e for _, e in expected], rel=1e-9)
 
 
 def test_curves_keep_what_matters():

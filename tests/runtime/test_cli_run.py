@@ -222,7 +222,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
         wait_for(lambda: journal.exists() and _calls(journal) >= 3, "the third call")
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
-    assert running.returncode == 0
+    assert running.returncode == 130
     assert "interrupted by the user" in out
     assert "Traceback" not in err
     quick = write_study(tmp_path, max_evaluations=90)
@@ -265,6 +265,7 @@ def test_wrong_studies(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("run",),
         ("run", "missing.py"),
         ("run", "."),
         ("run", "notes.txt"),
@@ -307,7 +308,7 @@ def test_wrong_arguments(
     assert "Traceback" not in shown.err
 
 
-@pytest.mark.parametrize("arguments", [(), ("fly",), ("run",), ("run", "a.py", "--seed", "x")])
+@pytest.mark.parametrize("arguments", [(), ("fly",), ("compare",), ("run", "a.py", "--seed", "x")])
 def test_usage(arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as caught:
         command(*arguments)

@@ -1,0 +1,225 @@
+"""``archeng.minimize``: archeng for those who know `scipy.optimize.minimize`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from archeng.errors import SettingsError
+from archeng.model import from_scipy
+from archeng.result import Result, Status
+from archeng.runner import Run, solve
+from archeng.settings import Settings
+from archeng.simulator import Design
+from archeng.strategy import StopReason
+
+_SCIPY_NAMES = {"maxfev": "max_evaluations", "disp": "verbose"}
+_NO_USE = {
+    "jac": "archeng takes no derivatives of the objective; leave jac out",
+    "hess": "archeng takes no derivatives of the objective; leave hess out",
+    "hessp": "archeng takes no derivatives of the objective; leave hessp out",
+    "method": "there is one method; see archeng.Settings(handler=...) for others",
+    "tol": "set Settings(tol_x=..., tol_objective=...), target= or max_evaluations=",
+    "maxiter": "archeng counts calls: use max_evaluations=",
+    "start": "x0 is the start",
+    "simulator_takes": "the objective takes a vector",
+}
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: ArrayLike,
+    args: Any = (),
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Callable[..., Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+    sigma: Any = None,
+    tolerance: float | None = None,
+    max_evaluations: int | None = None,
+    seed: int | None = None,
+    settings: Settings | None = None,
+    **keywords: Any,
+) -> Any:
+    """Minimise an expensive function of a vector, called only where all constraints hold.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` returns the objective. An exception or NaN is a failed call, which ranks
+        last.
+    x0 : array_like, shape (n,)
+        Where to begin; it is repaired if it violates constraints. Constraint functions must be
+        defined there.
+    args : tuple
+        Further arguments of ``fun``.
+    bounds, constraints
+        As in SciPy: `Bounds` or pairs; `LinearConstraint`, `NonlinearConstraint`, dictionaries.
+        They hold at every call of ``fun``. Constraint functions are called far more often than
+        ``fun``, also where they are violated, and are meant to be cheap; derivatives that are not
+        given are **finite differences**. See :func:`archeng.from_scipy`.
+    callback : callable, optional
+        After each generation: ``callback(xk)`` with the best vector so far, or
+        ``callback(intermediate_result)`` if its argument has that name. ``StopIteration`` stops.
+    options : mapping, optional
+        The same keywords as a dictionary; ``maxfev`` and ``disp`` are known too.
+    names : sequence of str, optional
+        Of the variables, for tables and files.
+    sigma : float or array_like, optional
+        Initial standard deviation: by default a fifth of the width between the bounds, and
+        without both bounds a fifth of max(1, abs(x0)).
+    tolerance : float, optional
+        Half-width of equalities; default 1e-6.
+    max_evaluations : int, optional
+        Limit on the calls of ``fun``.
+    seed : int, optional
+        Same seed, same run.
+    settings : Settings, optional
+    **keywords
+        Of :func:`archeng.solve`: ``workers``, ``journal``, ``target``, ``restarts``, ...
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x``, ``fun``, ``nfev``, ``nit`` (generations), ``success``, ``status`` (0 success, 1 the
+        budget of calls is used up, 2 the time is, 3 stopped for another reason, 4 no design
+        satisfies the simulated constraints, 5 no call ended well, 99 the callback stopped),
+        ``message``, ``maxcv`` (largest violation at ``x``: 0), ``n_infeasible_calls`` (0), and
+        ``archeng``, the :class:`archeng.Result` with everything else.
+
+    Raises
+    ------
+    ArchengError
+        A problem that makes no sense or has no feasible design, before the first call.
+
+    Examples
+    --------
+    >>> from scipy.optimize import LinearConstraint
+    >>> half = LinearConstraint([[1, 1]], ub=1)
+    >>> found = minimize(lambda x: (x - 1) @ (x - 1), [0, 0], constraints=half, seed=1)
+    >>> found.x.round(4).tolist()
+    [0.5, 0.5]
+    """
+    wanted = _keywords(options, keywords)
+    for name, value in (
+        ("max_evaluations", max_evaluations), ("seed", seed), ("settings", settings),
+    ):  # fmt: skip
+        if value is not None:
+            wanted[name] = value
+    if not callable(fun):
+        raise SettingsError(f"fun must be callable, got {fun!r}.")
+    model = from_scipy(
+        x0,
+        bounds=bounds,
+        constraints=constraints,
+        names=names,
+        tolerance=tolerance,
+        name=getattr(fun, "__name__", type(fun).__name__),
+    )
+    result = solve(
+        model,
+        _Objective(fun, args if isinstance(args, tuple) else (args,)),
+        sigma=sigma,
+        callback=None if callback is None else _Callback(callback),
+        **wanted,
+    )
+    return optimize_result(result)
+
+
+def optimize_result(result: Result) -> Any:
+    """Return a result as the `scipy.optimize.OptimizeResult` that :func:`minimize` gives."""
+    from scipy.optimize import OptimizeResult
+
+    best = [e for e in result.evaluations if np.array_equal(e.x, result.x)]
+    return OptimizeResult(
+        x=result.x,
+        fun=result.fun,
+        nfev=result.nfev,
+        nit=len(result.history),
+        success=result.success,
+        status=_status(result),
+        message=f"{result.status.value}; {result.message}",
+        maxcv=best[0].max_violation if best else float("nan"),
+        n_infeasible_calls=result.n_infeasible_calls,
+        archeng=result,
+    )
+
+
+def _status(result: Result) -> int:
+    if result.success:
+        return 0
+    if result.status is Status.VIOLATING:
+        return 4
+    if result.status is Status.NONE:
+        return 5
+    reasons = {
+        StopReason.MAX_EVALUATIONS: 1,
+        StopReason.MAX_TIME: 2,
+        StopReason.CALLBACK: 99,
+    }
+    return reasons.get(result.stop_reason, 3)
+
+
+def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords and options as one dictionary of keywords of ``solve``."""
+    if options is not None and not isinstance(options, Mapping):
+        raise SettingsError(f"options must be a dictionary, got {options!r}.")
+    wanted: dict[str, Any] = {}
+    known = set(inspect.signature(solve).parameters) - {
+        "model", "simulator", "import_arguments", "callback", "sigma",
+    }  # fmt: skip
+    for given, value in [*dict(options or {}).items(), *keywords.items()]:
+        name = _SCIPY_NAMES.get(given, given)
+        if given in _NO_USE:
+            raise SettingsError(f"minimize() does not take {given}: {_NO_USE[given]}.")
+        if name not in known:
+            raise SettingsError(
+                f"minimize() does not take {given!r}; it takes {', '.join(sorted(known))}."
+            )
+        wanted[name] = bool(value) if given == "disp" else value
+    return wanted
+
+
+class _Objective:
+    """The user's function as a simulator. A class, so that it can be sent to workers."""
+
+    def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self._fun, self._args = fun, args
+
+    def __call__(self, design: Design) -> Any:
+        return self._fun(np.array(design.x), *self._args)
+
+
+class _Callback:
+    """SciPy's callback as one of a run."""
+
+    def __init__(self, callback: Callable[..., Any]) -> None:
+        if not callable(callback):
+            raise SettingsError(f"callback must be callable, got {callback!r}.")
+        self._callback = callback
+        try:
+            parameters = set(inspect.signature(callback).parameters)
+        except (TypeError, ValueError):  # built-in functions have no signature
+            parameters = set()
+        self._wants_result = parameters == {"intermediate_result"}
+
+    def __call__(self, run: Run) -> None:
+        from scipy.optimize import OptimizeResult
+
+        best = run.best
+        if best is None:
+            return
+        x = np.array(best.x)
+        if self._wants_result:
+            now = OptimizeResult(
+                x=x, fun=best.objective, nfev=run.n_evaluations, nit=len(run.history)
+            )
+            self._callback(intermediate_result=now)
+        else:
+            self._callback(x)

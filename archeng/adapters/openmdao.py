@@ -1,0 +1,321 @@
+"""archeng as an OpenMDAO driver.
+
+::
+
+    import openmdao.api as om
+    from archeng.adapters.openmdao import ArchengDriver
+
+    prob.driver = ArchengDriver(max_evaluations=200, seed=1)
+    prob.driver.add_explicit("slender", lambda v: v["height"] - 10 * v["width"], upper=0.0)
+    prob.setup()
+    prob.run_driver()
+    print(prob.driver.archeng_result)
+
+Design variables are those of OpenMDAO. *Explicit* constraints are formulas of them, given to the
+driver: the model is never run at a design that violates one, nor outside the bounds. The
+constraints of OpenMDAO come out of running the model, so they are archeng's *simulated* ones:
+they may be violated on the way, and the result says whether they hold.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from archeng.adapters.packages import needed
+from archeng.errors import ModelError, SettingsError
+from archeng.model import Model
+from archeng.result import Result, Status
+from archeng.runner import resume, solve
+from archeng.settings import Settings
+from archeng.simulator import Design, Evaluation
+
+om: Any = needed("openmdao.api", "openmdao")
+_driver: Any = needed("openmdao.core.driver", "openmdao")
+
+Formula = Callable[[Mapping[str, Any]], Any]
+
+_INFINITE = 1e30  # OpenMDAO's own infinity
+_DEVIATION = 0.2  # initial deviation of a variable without both bounds, per max(ref, |start|)
+_SUPPORTED = (
+    "optimization", "inequality_constraints", "equality_constraints", "two_sided_constraints",
+)  # fmt: skip
+_NOT_SETTINGS = {"model", "simulator", "simulated", "start", "sense", "import_arguments",
+                 "simulator_takes", "workers", "timeout"}  # fmt: skip
+
+
+class ArchengDriver(_driver.Driver):  # type: ignore[misc]
+    """Few runs of an expensive model, none of them at a design that violates a formula.
+
+    Parameters
+    ----------
+    **kwargs
+        Options: ``max_evaluations``, ``max_time``, ``target``, ``seed``, ``restarts``,
+        ``settings``, ``journal``, ``resume`` (go on with the journal), ``disp``, and
+        ``equality_tolerance``, the half-width that ``equals=`` of a constraint gets, because a
+        simulation hits a single value only by chance.
+
+    Attributes
+    ----------
+    opt_settings : dict
+        Further keywords of :func:`archeng.solve`, such as ``{"population_size": 12}``.
+    archeng_result : archeng.Result or None
+        Everything about the last run. Values are unscaled, in the units of the declarations.
+
+    Notes
+    -----
+    An ``AnalysisError`` is a failed call: the design ranks last. Other exceptions end the run.
+    After the run the model is run once more and stands at the best design. An objective with a
+    negative ``scaler`` or ``ref`` is maximised. Scaling of the variables does not change the
+    search, except that ``ref`` is the typical size of a variable without bounds. Constraints
+    declared ``linear=True`` are simulated like the others: write them as explicit ones instead.
+    The model runs in this process only, one design at a time. Designs are certified in the units
+    of ``add_design_var``; OpenMDAO then converts them to the units of the model, which rounds.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._explicit: dict[str, tuple[Formula, dict[str, Any]]] = {}
+        self.opt_settings: dict[str, Any] = {}
+        self.archeng_result: Result | None = None
+        super().__init__(**kwargs)
+        for feature in self.supports:
+            self.supports[feature] = feature in _SUPPORTED
+        self.supports._read_only = True
+        self.cite = _CITE
+
+    def _declare_options(self) -> None:
+        """Declare what the constructor takes."""
+        declare = self.options.declare
+        declare("name", "openmdao", types=str, desc="Of the problem, for tables and journals.")
+        declare("max_evaluations", None, types=int, allow_none=True, desc="Limit on model runs.")
+        declare("max_time", None, types=(int, float), allow_none=True, desc="Limit in seconds.")
+        declare("target", None, types=(int, float), allow_none=True, desc="Stop at this objective.")
+        declare("seed", None, types=int, allow_none=True, desc="Same seed, same run.")
+        declare("restarts", 0, types=int, desc="BIPOP restarts after convergence.")
+        declare("settings", None, types=Settings, allow_none=True, desc="archeng.Settings.")
+        declare("journal", None, allow_none=True, desc="File that keeps every run of the model.")
+        declare("resume", False, types=bool, desc="Go on with the run of the journal.")
+        declare("disp", False, types=bool, desc="Show progress on standard error.")
+        declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
+
+    def add_explicit(
+        self,
+        name: str,
+        formula: Formula,
+        *,
+        lower: Any = None,
+        upper: Any = None,
+        equals: Any = None,
+        tolerance: float | None = None,
+    ) -> None:
+        """Add an explicit constraint: a formula of the design variables.
+
+        Parameters
+        ----------
+        name : str
+        formula : callable
+            Takes a mapping from the names of the design variables to CasADi symbols, unscaled
+            and in the units of ``add_design_var``, and returns a CasADi expression; or a
+            relation (``a <= b``) if no limits are given.
+        lower, upper, equals : float or array, optional
+        tolerance : float, optional
+            Half-width of an equality; default 1e-6.
+        """
+        if not callable(formula):
+            raise ModelError(f"Explicit constraint {name!r}: the formula must be callable.")
+        if equals is not None:
+            if lower is not None or upper is not None:
+                raise ModelError(f"Explicit constraint {name!r}: equals excludes lower and upper.")
+            lower = upper = equals
+        limits = {"lower": lower, "upper": upper, "tolerance": tolerance}
+        self._explicit[name] = formula, limits
+
+    def run(self) -> bool:
+        """Optimise; True if it did not converge (or not reach the target)."""
+        self.result.reset()
+        self.iter_count = 0
+        self._check_for_missing_objective()
+        self._check_for_invalid_desvar_values()
+        model = self._archeng_model()
+        keywords = self._keywords()
+        try:
+            if self.options["resume"]:
+                self.archeng_result = resume(
+                    keywords.pop("journal"), self._simulate, model=model, **_resumable(keywords)
+                )
+            else:
+                self.archeng_result = solve(
+                    model,
+                    self._simulate,
+                    simulated={name: limits for name, *_, limits in self._limits()},
+                    sense="maximize" if self._maximised() else "minimize",
+                    **keywords,
+                )
+        except _UnexpectedError as carrier:
+            raise carrier.error from None
+        result = self.archeng_result
+        if result.status is Status.NONE:
+            return True
+        self._run_at(result.design)
+        return not result.success
+
+    # -- the problem ------------------------------------------------------------------------
+
+    def _archeng_model(self) -> Model:
+        """Design variables and explicit constraints as a model."""
+        if not self._designvars:
+            raise ModelError("The problem has no design variables.")
+        start = self.get_design_var_values(driver_scaling=False)
+        model = Model(self.options["name"])
+        symbols = {}
+        for name, meta in self._designvars.items():
+            size = int(meta["size"])
+            x = np.asarray(start[name], dtype=float).reshape(-1)
+            low, high = _bounds(meta, size)
+            unit = 1 / np.abs(_scaler(meta))
+            width = np.where(
+                np.isfinite(high - low), (high - low) / 5, _DEVIATION * np.maximum(unit, np.abs(x))
+            )
+            width = np.where(width > 0, width, unit)  # fixed: not used
+            values = {"lower": low, "upper": high, "start": x, "scale": width}
+            symbols[name] = model.variable(
+                name,
+                shape=() if size == 1 else size,
+                unit=meta["units"] or "",
+                **{k: v[0] if size == 1 else v for k, v in values.items()},
+            )
+        for name, (formula, limits) in self._explicit.items():
+            source = _source(formula)
+            try:
+                expression = formula(symbols)
+            except KeyError as error:
+                raise ModelError(
+                    f"Explicit constraint {name!r} ({source}): {error} is not a design variable; "
+                    f"there are {', '.join(symbols)}."
+                ) from error
+            model.subject_to(expression, name=name, source=source, **limits)
+        return model
+
+    def _limits(self) -> Iterator[tuple[str, str, int, tuple[float | None, float | None]]]:
+        """Every scalar constraint of OpenMDAO: its own name, variable, position and limits."""
+        for name, meta in self._cons.items():
+            size = int(meta["size"])
+            if meta["equals"] is not None:
+                equal = np.broadcast_to(np.asarray(meta["equals"], dtype=float), (size,))
+                half = float(self.options["equality_tolerance"])
+                low, high = equal - half, equal + half
+            else:
+                low, high = _bounds(meta, size)
+            for i in range(size):
+                pair = tuple(float(v) if math.isfinite(v) else None for v in (low[i], high[i]))
+                if pair != (None, None):
+                    yield name if size == 1 else f"{name}[{i}]", name, i, (pair[0], pair[1])
+
+    def _maximised(self) -> bool:
+        if len(self._objs) != 1 or int(next(iter(self._objs.values()))["size"]) != 1:
+            raise ModelError(
+                f"There must be one scalar objective; there are {', '.join(self._objs)}. Use "
+                "add_objective(..., index=...) or combine them in the model."
+            )
+        return bool(_scaler(next(iter(self._objs.values())))[0] < 0)
+
+    def _keywords(self) -> dict[str, Any]:
+        """Keywords of ``solve`` from the options."""
+        options = self.options
+        known = set(inspect.signature(solve).parameters) - _NOT_SETTINGS
+        unknown = sorted(set(self.opt_settings) - known)
+        if unknown:
+            raise SettingsError(
+                f"opt_settings: unknown {unknown}; ArchengDriver takes {', '.join(sorted(known))}."
+            )
+        if options["resume"] and options["journal"] is None:
+            raise SettingsError("resume=True needs the journal of the run: set journal=.")
+        names = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
+        found = {name: options[name] for name in names}
+        return {**found, "verbose": options["disp"], **self.opt_settings}
+
+    # -- running the model ------------------------------------------------------------------
+
+    def _simulate(self, design: Design) -> Evaluation:
+        """Run the model; an AnalysisError is a failed call, other errors end the run."""
+        try:
+            self._run_at(design)
+        except om.AnalysisError:
+            self._problem().model._clear_iprint()
+            raise
+        except Exception as error:
+            raise _UnexpectedError(error) from None
+        (objective,) = self.get_objective_values(driver_scaling=False).values()
+        values = self.get_constraint_values(driver_scaling=False)
+        return Evaluation(
+            float(np.asarray(objective).reshape(-1)[0]),
+            constraints={
+                own: float(np.asarray(values[name]).reshape(-1)[i])
+                for own, name, i, _ in self._limits()
+            },
+        )
+
+    def _run_at(self, design: Design) -> None:
+        """Set the design variables and run the model, recorded as one iteration."""
+        for name in self._designvars:
+            self._set_design_var(name, np.atleast_1d(design[name]))
+        with _driver.RecordingDebugging(self._get_name(), self.iter_count, self) as record:
+            self.iter_count += 1
+            self._run_solve_nonlinear()
+            record.abs = record.rel = 0.0
+
+    def _get_name(self) -> str:
+        """Name of the driver in recorded cases."""
+        return "archeng"
+
+
+class _UnexpectedError(BaseException):
+    """Carries an error of the model through archeng, which would count it as a failed call."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _resumable(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    known = inspect.signature(resume).parameters
+    return {k: v for k, v in keywords.items() if k in known and v is not None}
+
+
+def _bounds(meta: Mapping[str, Any], size: int) -> tuple[Any, Any]:
+    """Lower and upper limits (size,) of a declaration; infinite where there is none."""
+    found = []
+    for side, endless in (("lower", -np.inf), ("upper", np.inf)):
+        value = endless if meta[side] is None else meta[side]
+        full = np.broadcast_to(np.asarray(value, dtype=float), (size,))
+        found.append(np.where(np.abs(full) >= _INFINITE, np.copysign(np.inf, full), full))
+    return found[0], found[1]
+
+
+def _scaler(meta: Mapping[str, Any]) -> Any:
+    scaler = meta["total_scaler"]
+    return np.ones(1) if scaler is None else np.atleast_1d(np.asarray(scaler, dtype=float))
+
+
+def _source(formula: Any) -> str:
+    code = getattr(formula, "__code__", None)
+    if code is None:
+        return type(formula).__name__
+    return f"{code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno}"
+
+
+_CITE = """
+@article{SakamotoAkimoto2022,
+    author = {Naoki Sakamoto and Youhei Akimoto},
+    title = {Adaptive Ranking-based Constraint Handling for Explicitly Constrained Black-Box
+             Optimization},
+    journal = {Evolutionary Computation},
+    volume = {30},
+    number = {4},
+    year = {2022},
+}
+"""

@@ -1,0 +1,24 @@
+"""Optional packages: imported when an adapter is, with a message that says what to install."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from archeng.errors import MissingPackageError
+
+
+def needed(package: str, extra: str) -> ModuleType:
+    """Import a package, or say which extra of archeng brings it.
+
+    Raises
+    ------
+    MissingPackageError
+        It is not installed, or cannot be imported.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{package} cannot be imported ({error}); it comes with pip install 'archeng[{extra}]'."
+        ) from error

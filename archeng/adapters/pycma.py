@@ -1,0 +1,293 @@
+"""ARCH around pycma: ``cma.CMAEvolutionStrategy`` asks and tells, archeng repairs and ranks.
+
+ARCH changes CMA-ES only in the ranking of the candidates, so it fits around any CMA-ES::
+
+    import cma
+    from archeng.adapters.pycma import Arch
+
+    es = cma.CMAEvolutionStrategy(x0, sigma0)
+    arch = Arch(es, model)
+    while not es.stop():
+        designs = arch.ask()
+        arch.tell([simulator(design) if design else None for design in designs])
+    print(arch.best)
+
+Samples, step size, covariance matrix, options and stopping tests are pycma's. The repair in the
+metric of its distribution, alpha and the total ranking are archeng's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from archeng.adapters.packages import needed
+from archeng.distribution import Distribution, Floats
+from archeng.errors import SettingsError, SimulatorError
+from archeng.handlers.arch import adapt_alpha, begin, repair_population
+from archeng.handlers.base import Population
+from archeng.model import as_model, compile_model
+from archeng.ranking import total_order
+from archeng.repair import Repair, Repairer
+from archeng.sampling import deviations, feasible_points
+from archeng.settings import Settings
+from archeng.simulator import CallStatus, Design, Gate, call, check_simulator, told
+
+cma: Any = needed("cma", "cma")
+
+_REMEMBERED = 500  # designs among which repeated ones are looked for
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best design so far, and its objective."""
+
+    design: Design
+    objective: float
+
+
+class Arch:
+    """Constraint handling for a `cma.CMAEvolutionStrategy`.
+
+    Parameters
+    ----------
+    es : cma.CMAEvolutionStrategy
+        Over the free variables of the model, in their order. Bounds, integers, fixed and
+        scaled variables belong into the model, not into its options.
+    model : Model, or whatever :func:`archeng.solve` takes
+    settings : Settings, optional
+        Of the repair.
+    seed : int
+        For the search of a first feasible design, if the mean of ``es`` cannot be repaired.
+
+    Attributes
+    ----------
+    best : Best or None
+        ``es.result.xbest`` is a sample and may be infeasible: use this instead.
+    n_calls : int
+        Designs simulated; designs that come up again are not counted.
+    alpha, d_m : float
+        Ranking coefficient and normalised repair distance of the mean.
+
+    Raises
+    ------
+    SettingsError
+        The strategy handles constraints itself, or has another number of variables.
+    InfeasibleModelError
+        No feasible design was found.
+    """
+
+    def __init__(
+        self, es: Any, model: Any, *, settings: Settings | None = None, seed: int = 0
+    ) -> None:
+        self.es = es
+        self._set = compile_model(as_model(model, objective=False))
+        _check(es, self._set.n, self._set.free_names)
+        self._settings = settings or Settings()
+        self._repairer = Repairer(self._set, self._settings)
+        self._gate = Gate(self._set)
+        distribution = distribution_of(es)
+        first = self._repairer.repair(distribution.mean, distribution)
+        if first.feasible:
+            anchor = first.x
+        else:
+            anchor = feasible_points(self._repairer, 1, np.random.default_rng(seed))[0]
+        search = begin(distribution, anchor, int(es.popsize))
+        weights = np.array(es.sp.weights.positive_weights, dtype=float)
+        parameters = replace(search.parameters, weights=weights / weights.sum())
+        self._search = replace(search, parameters=parameters)
+        self._asked: list[Any] = []
+        self._population: Population | None = None
+        self._known: dict[bytes, float] = {}
+        self._points: list[Floats] = []
+        self.best: Best | None = None
+        self.n_calls = 0
+
+    @classmethod
+    def start(
+        cls,
+        model: Any,
+        options: Mapping[str, Any] | None = None,
+        *,
+        settings: Settings | None = None,
+        seed: int = 0,
+    ) -> Arch:
+        """Make the strategy too, with start and initial deviations of the model.
+
+        Without declared starts it begins at a feasible design.
+
+        Parameters
+        ----------
+        model : Model, or whatever :func:`archeng.solve` takes
+        options : mapping, optional
+            Of ``cma.CMAEvolutionStrategy``, such as ``{"popsize": 20, "seed": 3}``.
+        settings : Settings, optional
+        seed : int
+            Of the search for the first feasible design.
+        """
+        fs = compile_model(as_model(model, objective=False))
+        width = deviations(fs)
+        sigma = float(np.exp(np.mean(np.log(width))))
+        first = fs.start
+        if not np.all(np.isfinite(first)):
+            rng = np.random.default_rng(seed)
+            first = feasible_points(Repairer(fs, settings or Settings()), 1, rng)[0]
+        stds = list(width / sigma)
+        es = cma.CMAEvolutionStrategy(list(first), sigma, {"CMA_stds": stds, **(options or {})})
+        return cls(es, model, settings=settings, seed=seed)
+
+    @property
+    def alpha(self) -> float:
+        """Ranking coefficient."""
+        return self._search.alpha
+
+    @property
+    def d_m(self) -> float:
+        """Normalised repair distance of the mean."""
+        return self._search.d_m
+
+    def ask(self) -> list[Design | None]:
+        """Sample, adapt alpha, repair: one feasible design for each sample.
+
+        None where no feasible design was found: tell None for it.
+        """
+        if self._population is not None:
+            raise SettingsError("ask() again before tell(): tell the objectives first.")
+        self._asked = self.es.ask()
+        distribution = distribution_of(self.es)
+        search = replace(self._search, state=replace(self._search.state, distribution=distribution))
+        self._search = adapt_alpha(search, self._repairer)
+        before = np.array(self._points[-_REMEMBERED:]) if self._points else None
+        self._population = repair_population(
+            self._search, self._repairer, np.array(self._asked, dtype=float), before
+        )
+        return [self._design(repair) for repair in self._population.repairs]
+
+    def tell(self, objectives: Sequence[Any]) -> None:
+        """Rank the candidates and let pycma learn from them as sampled.
+
+        None or NaN: the simulation failed; it ranks last in the objective. pycma is told the
+        sorted objectives in the order of the total ranking, so that its tests on objectives keep
+        their meaning.
+        """
+        population = self._population
+        if population is None:
+            raise SettingsError("tell() without ask(): there are no open candidates.")
+        if len(objectives) != len(self._asked):
+            raise SettingsError(
+                f"tell() got {len(objectives)} objectives for {len(self._asked)} candidates."
+            )
+        values = np.array([told(value).objective for value in objectives])
+        for repair, value in zip(population.repairs, values, strict=True):
+            self._remember(repair, float(value))
+        values[[not r.feasible for r in population.repairs]] = np.nan
+        order = total_order(values, population.distances_squared(), self.alpha)
+        self.es.tell(self._asked, list(stand_ins(values, order)))
+        self._population = None
+
+    def known(self, design: Design) -> float | None:
+        """Return the objective of a design that was told before (NaN: it failed), else None."""
+        return self._known.get(design.x.tobytes())
+
+    def run(
+        self, simulator: Callable[[Design], Any], *, max_evaluations: int | None = None
+    ) -> Best | None:
+        """Ask, simulate and tell until pycma stops or the budget is used up.
+
+        A design that comes up again is not simulated again. An exception is a failed call.
+
+        Returns
+        -------
+        Best or None
+
+        Raises
+        ------
+        SimulatorError
+            All calls of the first generation failed.
+        """
+        check_simulator(simulator)
+        while not self.es.stop():
+            designs = self.ask()
+            new = {d.x.tobytes() for d in designs if d is not None and self.known(d) is None}
+            if max_evaluations is not None and self.n_calls + len(new) > max_evaluations:
+                self._population = None  # left open: pycma does not learn from half a generation
+                break
+            found: dict[bytes, float] = {}
+            failures: list[str] = []
+            for design in designs:
+                if design is None or design.x.tobytes() in found:
+                    continue
+                value = self.known(design)
+                if value is None:
+                    outcome = call(simulator, design)
+                    value = outcome.objective
+                    if outcome.status is not CallStatus.OK:
+                        failures.append(outcome.message.strip())
+                found[design.x.tobytes()] = value
+            if self.n_calls == 0 and failures and len(failures) == len(found):
+                raise SimulatorError(f"All {len(failures)} first calls failed: {failures[0]}")
+            self.tell([None if d is None else found[d.x.tobytes()] for d in designs])
+        return self.best
+
+    def _design(self, repair: Repair) -> Design | None:
+        if not repair.feasible:
+            return None
+        full = self._set.expand(repair.x)
+        self._gate.check(full)
+        return Design(self._set.variables, full)
+
+    def _remember(self, repair: Repair, value: float) -> None:
+        design = self._design(repair)
+        if design is None or design.x.tobytes() in self._known:
+            return
+        self._known[design.x.tobytes()] = value
+        if self._settings.reuse_designs:
+            self._points.append(repair.x)
+        self.n_calls += 1
+        if np.isfinite(value) and (self.best is None or value < self.best.objective):
+            self.best = Best(design, value)
+
+
+def distribution_of(es: Any) -> Distribution:
+    """Return the distribution that pycma samples from, sigma^2 C with its coordinate scaling."""
+    n = len(es.mean)
+    scaling = np.asarray(es.sigma_vec.scaling, dtype=float) * np.ones(n)
+    factor = scaling[:, None] * np.stack([es.sm.transform(e) for e in np.eye(n)], axis=1)
+    inverse = np.stack([es.sm.transform_inverse(e) for e in np.diag(1 / scaling)], axis=1)
+    return Distribution(np.array(es.mean, dtype=float), float(es.sigma), factor, inverse)
+
+
+def stand_ins(objectives: Floats, order: Any) -> Floats:
+    """Values (k,) that sort like ``order`` and are, but for ties, the objectives themselves.
+
+    The i-th candidate of the order gets the i-th smallest objective, a failed one (NaN) the
+    largest, each the least bit above the one before.
+    """
+    finite = np.sort(objectives[np.isfinite(objectives)])
+    worst = finite[-1] if len(finite) else 0.0
+    values = np.concatenate((finite, np.full(len(objectives) - len(finite), worst)))
+    for i in range(1, len(values)):
+        values[i] = max(values[i], np.nextafter(values[i - 1], np.inf))
+    result = np.empty(len(values))
+    result[order] = values
+    return result
+
+
+def _check(es: Any, n: int, names: Sequence[str]) -> None:
+    if not isinstance(es, cma.CMAEvolutionStrategy):
+        raise SettingsError(f"es must be a cma.CMAEvolutionStrategy, got {type(es).__name__}.")
+    if len(es.mean) != n:
+        raise SettingsError(
+            f"The strategy has {len(es.mean)} variables, the model has {n} free ones: "
+            f"{', '.join(names)}."
+        )
+    if es.boundary_handler.has_bounds():
+        raise SettingsError("pycma must not handle bounds: leave them to the model.")
+    if not es.gp.isidentity or len(es.opts["integer_variables"]) > 0:
+        raise SettingsError(
+            "pycma must not transform variables (fixed, scaled, integer): use CMA_stds for scales, "
+            "and fix variables in the model."
+        )

@@ -1,0 +1,325 @@
+"""Python functions as rows of a model: CasADi callbacks with numerical derivatives.
+
+A formula has exact derivatives; a Python function has those that its author provides, or finite
+differences. The values are always those of the function itself, so a design that passes was
+checked by the very function that the user wrote. What a function is asked for:
+
+- values at any point, also outside the bounds and at designs that violate constraints. An
+  exception, NaN or an infinity means: undefined there, so no design is accepted there;
+- first derivatives: ``jac`` if given, else central differences (one-sided where one of the two
+  points is undefined), or a complex step;
+- second derivatives: ``hess`` if given, else differences, at the nearest point of a grid. They only
+  guide the solvers, and change little from one repair to the next: most are computed once.
+
+Functions like these cannot be stored in a journal or sent to another process.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import ModelError
+from archeng.model.variable import Floats
+
+logger = logging.getLogger("archeng")
+
+VectorFunction = Callable[[Floats], Any]
+Evaluate = Callable[[Floats], Floats]
+
+_EPSILON = float(np.finfo(float).eps)
+_FIRST = _EPSILON ** (1 / 3)  # steps relative to the size of a variable: central differences,
+_SECOND = _EPSILON ** (1 / 4)  # differences of differences,
+_COMPLEX = 1e-30  # and a complex step, which has no cancellation
+_SMALL = 1e-2  # a variable near zero counts as this share of its typical size
+_GRID = 32  # points per size of a variable at which second derivatives are computed
+_MOST_CELLS = 2000
+_ORDINARY = (ArithmeticError, ValueError)  # what a formula raises outside its domain
+
+
+class PythonFunction:
+    """A Python function of the full vector, with its derivatives.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    function : callable
+        Takes a vector (n,) and returns a number or a vector (m,).
+    at : ndarray, shape (n,)
+        Where it is called first, to learn m.
+    size : ndarray, shape (n,)
+        Typical size of the variables, for the steps of the differences.
+    jac : callable or "cs", optional
+        Jacobian (m, n), or complex steps. By default central differences.
+    hess : callable, optional
+        ``hess(x, v)`` is the Hessian (n, n) of ``v @ function(x)``.
+    rel_step : float or ndarray, optional
+        Steps of the first differences relative to the variables.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: VectorFunction,
+        at: Floats,
+        size: Floats,
+        *,
+        jac: Callable[[Floats], Any] | str | None = None,
+        hess: Callable[[Floats, Floats], Any] | None = None,
+        rel_step: Any = None,
+    ) -> None:
+        self.name, self.n, self.n_calls = name, len(at), 0
+        self._function, self._size = function, size
+        self._jac, self._hess = jac, hess
+        self._rel_step = _FIRST if rel_step is None else np.abs(np.asarray(rel_step, dtype=float))
+        self._warned = False
+        self.m = len(self._first_values(at))
+        if callable(jac):
+            self._first_jacobian(at)
+        self._last: dict[str, tuple[bytes, Floats]] = {}
+        self._cells: dict[bytes, Floats] = {}
+        self._bridges: list[Any] = []  # CasADi does not keep them alive
+
+    def __call__(self, symbols: Any) -> Any:
+        """Return the function of CasADi symbols (n, 1), as an expression (m, 1)."""
+        n, m = self.n, self.m
+        second = self._bridge(
+            "second", [(n, 1), (m, 1), (m, n)], [(m * n, n), (m * n, m)], self._second
+        )
+        first = self._bridge("first", [(n, 1), (m, 1)], [(m, n)], self._jacobian, second)
+        return self._bridge("values", [(n, 1)], [(m, 1)], self._values, first)(symbols)
+
+    def _bridge(
+        self, what: str, inputs: Any, outputs: Any, call: Evaluate, *derivative: Any
+    ) -> Any:
+        evaluate = self._remembering(what, call)
+        bridge = _Bridge(f"archeng_{what}", inputs, outputs, evaluate, *derivative)
+        self._bridges.append(bridge)
+        return bridge
+
+    def _remembering(self, what: str, call: Evaluate) -> Evaluate:
+        """Return a function that computes nothing twice in a row at the same point."""
+
+        def evaluate(x: Floats) -> Floats:
+            key = x.tobytes()
+            before = self._last.get(what)
+            if before is None or before[0] != key:
+                before = self._last[what] = key, call(x)
+            return before[1]
+
+        return evaluate
+
+    # -- values -----------------------------------------------------------------------------
+
+    def _values(self, x: Floats) -> Floats:
+        """Values (m,); NaN where the function is undefined."""
+        return np.asarray(self._guarded(self._function, x, (self.m,)), dtype=float)
+
+    def _guarded(self, function: Any, x: Any, shape: tuple[int, ...], *more: Any) -> Any:
+        self.n_calls += 1
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(function(x.copy(), *more))
+            if value.size != math.prod(shape):
+                raise TypeError(f"expected shape {shape}, got {value.shape}")
+            return value.reshape(shape)
+        except Exception as error:
+            self._complain(error, x)
+            return np.full(shape, np.nan)
+
+    def _complain(self, error: Exception, x: Floats) -> None:
+        """Say once that the function fails for a reason that is not simply its domain."""
+        if isinstance(error, _ORDINARY) or self._warned:
+            return
+        self._warned = True
+        logger.warning(
+            "constraint %s: its function raised %s: %s (at %s); it counts as undefined there",
+            self.name, type(error).__name__, error, x,
+        )  # fmt: skip
+
+    def _first_values(self, at: Floats) -> Floats:
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(self._function(at.copy()), dtype=float)
+        except Exception as error:
+            raise ModelError(
+                f"Constraint {self.name}: its function raised {type(error).__name__}: {error} at "
+                f"the start {at}. It is called there first; give a start at which it is defined."
+            ) from error
+        if value.ndim > 1 or value.size == 0:
+            raise ModelError(
+                f"Constraint {self.name}: its function must return a number or a vector, got "
+                f"shape {value.shape}."
+            )
+        return value.reshape(-1)
+
+    # -- derivatives --------------------------------------------------------------------------
+
+    def _first_jacobian(self, at: Floats) -> None:
+        assert callable(self._jac)
+        try:
+            with np.errstate(all="ignore"):
+                value = _full(self._jac(at.copy()))
+        except Exception as error:
+            raise ModelError(
+                f"Constraint {self.name}: its jac raised {type(error).__name__}: {error} at the "
+                f"start {at}."
+            ) from error
+        if value.shape not in ((self.m, self.n), (self.n,) if self.m == 1 else None):
+            raise ModelError(
+                f"Constraint {self.name}: jac must return shape {(self.m, self.n)}, got "
+                f"{value.shape}."
+            )
+
+    def _jacobian(self, x: Floats) -> Floats:
+        """Jacobian (m, n)."""
+        if callable(self._jac):
+            jac = self._jac
+            value = self._guarded(lambda at: _full(jac(at)), x, (self.m, self.n))
+            return np.asarray(value, dtype=float)
+        if self._jac == "cs":
+            return self._complex_steps(x)
+        return _differences(self._values, x, self._rel_step * self._sizes(x))
+
+    def _complex_steps(self, x: Floats) -> Floats:
+        columns = []
+        for i in range(self.n):
+            z = x.astype(complex)
+            z[i] += 1j * _COMPLEX
+            columns.append(np.imag(self._guarded(self._function, z, (self.m,))) / _COMPLEX)
+        return np.stack(columns, axis=1)
+
+    def _second(self, x: Floats) -> Floats:
+        """Return derivatives (m n, n) of the Jacobian, stored column by column."""
+        n, m = self.n, self.m
+        if self._hess is not None:
+            hess = self._hess
+            slices = [
+                self._guarded(lambda at, v: _full(hess(at, v)), x, (n, n), unit)
+                for unit in np.eye(m)
+            ]
+            return np.asarray(np.stack(slices), dtype=float).reshape(m * n, n, order="F")
+        spacing = self._size / _GRID
+        cell = np.round(x / spacing)
+        key = cell.tobytes()
+        if key not in self._cells:
+            if len(self._cells) >= _MOST_CELLS:
+                self._cells.clear()
+            found = self._second_at(cell * spacing)
+            self._cells[key] = np.where(np.isfinite(found), found, 0.0)
+        return self._cells[key]
+
+    def _second_at(self, x: Floats) -> Floats:
+        sizes = self._sizes(x)
+        if self._jac is None:
+            return _second_differences(self._values, x, _SECOND * sizes)
+        return _differences(lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes)
+
+    def _sizes(self, x: Floats) -> Floats:
+        return np.maximum(np.abs(x), _SMALL * self._size)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"constraint {self.name} is a Python function and stays in its process")
+
+
+class _Bridge(ca.Callback):
+    """A function of the first input as CasADi calls it, and its derivative.
+
+    Further inputs and outputs are empty: CasADi passes what it knows, and asks for derivatives
+    with respect to it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: list[tuple[int, int]],
+        outputs: list[tuple[int, int]],
+        evaluate: Evaluate,
+        derivative: Any = None,
+    ) -> None:
+        ca.Callback.__init__(self)
+        self._ins, self._outs = inputs, outputs
+        self._evaluate, self._derivative = evaluate, derivative
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return len(self._ins)
+
+    def get_n_out(self) -> int:
+        return len(self._outs)
+
+    def get_sparsity_in(self, i: int) -> Any:
+        rows, columns = self._ins[i]
+        return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        rows, columns = self._outs[i]
+        return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
+
+    def has_jacobian(self) -> bool:
+        return self._derivative is not None
+
+    def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+        return self._derivative
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, inputs: Any, outputs: Any) -> int:
+        values = self._evaluate(np.array(np.frombuffer(inputs[0])))
+        np.frombuffer(outputs[0])[:] = values.reshape(-1, order="F")
+        return 0
+
+
+def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
+    """Central differences (k, n) of a vector function; one-sided next to undefined points."""
+    columns = []
+    middle: Floats | None = None
+    for i, step in enumerate(steps):
+        up, down = x.copy(), x.copy()
+        up[i] += step
+        down[i] -= step
+        above, below = function(up), function(down)
+        column = (above - below) / (up[i] - down[i])
+        if not np.all(np.isfinite(column)):
+            middle = function(x) if middle is None else middle
+            forward, backward = (
+                (above - middle) / (up[i] - x[i]),
+                (middle - below) / (x[i] - down[i]),
+            )
+            one_sided = np.where(np.isfinite(forward), forward, backward)
+            column = np.where(np.isfinite(column), column, one_sided)
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+def _second_differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
+    """Return derivatives (m n, n) of the Jacobian of a vector function (m,), by n^2 + n calls."""
+    n, middle = len(x), function(x)
+    shifts = np.diag(steps)
+    ups = [function(x + shift) for shift in shifts]
+    downs = [function(x - shift) for shift in shifts]
+    bends = [up - 2 * middle + down for up, down in zip(ups, downs, strict=True)]
+    second = np.empty((len(middle), n, n))
+    for i in range(n):
+        second[:, i, i] = bends[i] / steps[i] ** 2
+        for j in range(i):
+            both = shifts[i] + shifts[j]
+            twice = function(x + both) - 2 * middle + function(x - both) - bends[i] - bends[j]
+            second[:, i, j] = second[:, j, i] = twice / (2 * steps[i] * steps[j])
+    return second.reshape(-1, n, order="F")
+
+
+def _full(matrix: Any) -> Any:
+    """Return a matrix as an array, also a sparse one or a SciPy operator."""
+    if hasattr(matrix, "toarray"):
+        return np.asarray(matrix.toarray())
+    if hasattr(matrix, "matmat"):
+        return np.asarray(matrix @ np.eye(matrix.shape[1]))
+    return np.asarray(matrix)

@@ -1,0 +1,268 @@
+"""`read_journal`: the result of a run as its journal tells it, also while the run goes on.
+
+Neither simulator nor study file is needed: the model is in the journal. Nothing is written, and
+nobody is kept from writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.errors import ArchengError, JournalError
+from archeng.journal import Journal, is_still, readable
+from archeng.model import FeasibleSet, Variable, compile_model
+from archeng.records import CallRecord, Generation
+from archeng.result import Result, Status
+from archeng.runner.account import Account
+from archeng.runner.archive import Archive
+from archeng.runner.options import Options
+from archeng.runner.outcome import make_result, simulated_at
+from archeng.runner.stored import stored_model
+from archeng.settings import Settings
+from archeng.strategy import StopReason
+
+NO_MODEL = (
+    "the model has parts that a journal cannot hold (CasADi MX functions): explicit constraints "
+    "and what blocks the design are not known here"
+)
+
+
+def read_journal(path: str | Path) -> Result:
+    """Return the result of a run from its journal, also while another process writes it.
+
+    It is what ``solve`` returned, or would return if the run stopped now. The file is only read.
+
+    Parameters
+    ----------
+    path : path
+        The file that ``solve(..., journal=...)`` writes.
+
+    Returns
+    -------
+    Result
+        ``result.ended`` is False if the run has not ended: then ``stop_reason`` is ``RUNNING``
+        (a process writes the journal) or ``CUT_OFF`` (none does, and it did not say that it
+        ended), and ``status`` is ``SO_FAR`` unless there is no acceptable design or the target is
+        reached. ``provenance`` holds the versions that the run began with. If the journal
+        cannot hold the model (CasADi MX functions), ``rows`` and ``activity`` are empty and
+        ``provenance["incomplete"]`` says so.
+
+    Raises
+    ------
+    JournalError
+        There is no such file, or it is damaged, foreign, or of another version.
+    """
+    return JournalReader(path).result()
+
+
+class JournalReader:
+    """Reads a journal again and again; what does not change is read once.
+
+    Parameters
+    ----------
+    path : path
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._created: Any = None
+        self._feasible_set: FeasibleSet | None = None
+
+    def result(self) -> Result:
+        """Return the result as the journal stands now."""
+        if is_still(self.path):
+            found = self._read(still=True)
+            if is_still(self.path):
+                return found
+        return self._read(still=False)
+
+    def _read(self, still: bool) -> Result:
+        journal = Journal.read(self.path, still)
+        try:
+            running = journal.running  # before the reading: what ends meanwhile is read as well
+            with readable(self.path), journal.moment():
+                return self._told(journal, running)
+        except JournalError:
+            raise
+        except ArchengError as error:  # what the file holds makes no sense
+            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
+        finally:
+            journal.close()
+
+    def _told(self, journal: Journal, running: bool) -> Result:
+        header, state, latest = journal.header(), journal.state(), journal.latest()
+        options = Options(**{**header["options"], **latest.get("limits", {})})
+        history = [
+            Generation(**{k: v for k, v in record.items() if k != "tests"})
+            for record in journal.generations()
+        ]
+        calls = [stored.evaluation for stored in journal.calls()]
+        _check_complete(self.path, state, history, calls)
+        last = latest.get("generation")
+        if not running and last is not None and last["generation"] == len(history):
+            history.append(Generation(**last))
+        reason = _reason(state, latest, options, calls, running)
+        provenance = _provenance(header, state, latest)
+        fs = self._model(header)
+        if fs is None:
+            return _without_model(header, options, calls, history, reason, provenance)
+        search = state["search"]
+        place = np.stack((search["anchor"], search["distribution"]["mean"]))
+        found = make_result(
+            Account(
+                feasible_set=fs,
+                archive=_archive(fs, options, calls),
+                options=options,
+                settings=Settings(**header["settings"]),
+                seed=int(header["seed"]),
+                history=history,
+                stop_reason=reason,
+                wide=Distribution(**header["wide"]),
+                n_restarts=int(state["n_restarts"]),
+                ended=[StopReason[name] for name in state["ended"]],
+                places=[*state["ended_at"], place],
+            )
+        )
+        return replace(found, provenance={**found.provenance, **provenance})
+
+    def _model(self, header: Mapping[str, Any]) -> FeasibleSet | None:
+        """Return the compiled model of the journal; None if it is not in it."""
+        if header["model"] is None:
+            return None
+        key = (header["created"], header["fingerprint"])
+        if self._feasible_set is None or key != self._created:
+            self._feasible_set = compile_model(stored_model(header, None))
+            self._created = key
+        return self._feasible_set
+
+
+@dataclass(frozen=True)
+class _AllFree:
+    """In the place of a feasible set that is not known: every variable is free."""
+
+    n: int
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return the vector itself."""
+        return full
+
+
+def _archive(
+    space: FeasibleSet | _AllFree, options: Options, calls: Sequence[CallRecord]
+) -> Archive:
+    archive = Archive(space, options.sign, False, {}, options.limits)
+    for call in calls:
+        archive.add(call)
+    return archive
+
+
+def _reason(
+    state: Mapping[str, Any],
+    latest: Mapping[str, Any],
+    options: Options,
+    calls: Sequence[CallRecord],
+    running: bool,
+) -> StopReason:
+    """Return why the run ended, or that it has not.
+
+    Journals of earlier versions do not say why a run ended; what can be told of them is whether
+    the target is reached or the budget is used up.
+    """
+    if state["stop_reason"] is not None:
+        return StopReason[state["stop_reason"]]
+    if running:
+        return StopReason.RUNNING
+    if latest.get("reason") is not None:
+        return StopReason[latest["reason"]]
+    if any(e.acceptable and options.reached(e.objective) for e in calls):
+        return StopReason.TARGET
+    if options.calls_left(sum(e.status != "reused" for e in calls)) == 0:
+        return StopReason.MAX_EVALUATIONS
+    return StopReason.MAX_TIME if options.out_of_time(state["elapsed"]) else StopReason.CUT_OFF
+
+
+def _check_complete(
+    path: Path,
+    state: Mapping[str, Any],
+    history: Sequence[Generation],
+    calls: Sequence[CallRecord],
+) -> None:
+    """Raise if rows of finished generations are missing."""
+    finished = sum(e.generation < state["generation"] and e.status != "reused" for e in calls)
+    if len(history) != state["generation"] or (history and history[-1].evaluations != finished):
+        raise JournalError(f"{path}: the file is damaged (rows are missing).")
+
+
+def _provenance(
+    header: Mapping[str, Any], state: Mapping[str, Any], latest: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a journal knows about where its run comes from."""
+    return {
+        **header["versions"],
+        "created": header["created"],
+        "machine": header["machine"],
+        "elapsed": float(state["elapsed"]),
+        "last_noted": latest.get("at"),
+        "fingerprint": header["fingerprint"],
+    }
+
+
+def _without_model(
+    header: Mapping[str, Any],
+    options: Options,
+    calls: Sequence[CallRecord],
+    history: Sequence[Generation],
+    reason: StopReason,
+    provenance: Mapping[str, Any],
+) -> Result:
+    """Return what can be told of a run whose model is not in the journal."""
+    names = header["element_names"]
+    best = _archive(_AllFree(len(names)), options, calls).best
+    status = Status.STOPPED
+    if best is None:
+        status = Status.NONE
+    elif not best.acceptable:
+        status = Status.VIOLATING
+    elif options.reached(best.objective):
+        status = Status.TARGET
+    elif reason in (StopReason.RUNNING, StopReason.CUT_OFF):
+        status = Status.SO_FAR
+    stored = {k: v for k, v in vars(options).items() if k != "callback"}
+    return Result(
+        name=str(header["name"]),
+        x=np.full(len(names), np.nan) if best is None else best.x,
+        fun=float("nan") if best is None else best.objective,
+        variables=_variables(header),
+        status=status,
+        stop_reason=reason,
+        maximize=options.sense == "maximize",
+        evaluations=tuple(calls),
+        history=tuple(history),
+        rows=(),
+        simulated=simulated_at(options.limits, best),
+        outputs={} if best is None else dict(best.outputs),
+        provenance={
+            **provenance,
+            "seed": int(header["seed"]),
+            "options": stored,
+            "settings": dict(header["settings"]),
+            "incomplete": NO_MODEL,
+        },
+    )
+
+
+def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:
+    """Return the variables as declared; those of older journals have only their names."""
+    declared = header.get("variables")
+    if declared is not None:
+        return tuple(Variable(**{**v, "shape": tuple(v["shape"])}) for v in declared)
+    open_, unset = np.array([np.inf]), np.array([np.nan])
+    return tuple(
+        Variable(str(name), (), -open_, open_, unset, unset) for name in header["element_names"]
+    )

@@ -1,0 +1,272 @@
+"""archeng as a driver of the real OpenMDAO: its own examples, units, scaling, failures, cases."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import archeng
+from archeng.errors import ModelError, SettingsError
+
+with warnings.catch_warnings():  # of imports inside OpenMDAO
+    warnings.simplefilter("ignore")
+    import openmdao.api as om
+    from openmdao.test_suite.components.sellar import SellarDerivatives
+    from openmdao.test_suite.test_examples.beam_optimization.beam_group import BeamGroup
+
+    from archeng.adapters.openmdao import ArchengDriver
+
+
+def sellar() -> Any:
+    prob = om.Problem(SellarDerivatives(), reports=False)
+    model = prob.model
+    model.nonlinear_solver = om.NonlinearBlockGS(iprint=-1, maxiter=50, atol=1e-10, rtol=1e-12)
+    model.add_design_var("x", lower=0, upper=10)
+    model.add_design_var("z", lower=0, upper=10)
+    model.add_objective("obj")
+    model.add_constraint("con1", upper=0)
+    model.add_constraint("con2", upper=0)
+    return prob
+
+
+def test_sellar_reaches_its_known_optimum() -> None:
+    # Sellar, Batill and Renaud (1996): 3.18339 at z = (1.9776, 0), x = 0.
+    prob = sellar()
+    prob.driver = ArchengDriver(max_evaluations=150, seed=1)
+    prob.setup()
+    outcome = prob.run_driver()
+    result = prob.driver.archeng_result
+    assert outcome.success
+    assert result.fun == pytest.approx(3.18339395, abs=1e-4)
+    assert prob["obj"][0] == pytest.approx(result.fun, rel=1e-9)
+    np.testing.assert_allclose(prob["z"], [1.977639, 0.0], atol=1e-3)
+    assert prob["con1"][0] <= 0
+    assert [s.name for s in result.simulated] == ["con1", "con2"]
+    assert outcome.model_evals == result.nfev + 1  # and once more at the best design
+
+
+def test_explicit_constraints_hold_at_every_run_of_the_model() -> None:
+    prob = sellar()
+    prob.driver = ArchengDriver(max_evaluations=60, seed=1)
+    prob.driver.add_explicit("sum", lambda v: v["x"] + v["z"][0] >= 2.5)
+    prob.driver.add_explicit("ring", lambda v: v["z"][0] ** 2 + v["z"][1] ** 2, equals=4.0)
+    prob.setup()
+    prob["x"], prob["z"] = 0.0, [0.0, 0.0]  # violates both; it is not run
+    seen: list[Any] = []
+    run = prob.model.run_solve_nonlinear
+
+    def watched() -> Any:
+        seen.append((prob["x"].item(), *prob["z"]))
+        return run()
+
+    prob.model.run_solve_nonlinear = watched
+    prob.run_driver()
+    assert len(seen) == prob.driver.archeng_result.nfev + 1 > 10
+    for x, z0, z1 in seen:
+        assert x + z0 >= 2.5
+        assert abs(z0**2 + z1**2 - 4.0) <= 1e-6
+    assert {r.name for r in prob.driver.archeng_result.rows if r.active} >= {"ring"}
+
+
+def test_beam_with_its_volume_as_explicit_equality() -> None:
+    def beam() -> Any:
+        return om.Problem(
+            BeamGroup(E=1.0, L=1.0, b=0.1, volume=0.01, num_elements=4), reports=False
+        )
+
+    peer = beam()
+    peer.driver = om.ScipyOptimizeDriver(optimizer="SLSQP", tol=1e-9, disp=False)
+    peer.setup()
+    peer.run_driver()
+    prob = beam()
+    prob.driver = ArchengDriver(max_evaluations=200, seed=1)
+    prob.driver.add_explicit(
+        "volume", lambda v: 0.1 * sum(v["h"][i] for i in range(4)) / 4, equals=0.01, tolerance=1e-9
+    )
+    prob.setup()
+    prob.run_driver()
+    name = "compliance_comp.compliance"
+    assert prob[name][0] == pytest.approx(peer[name][0], rel=1e-5)
+    np.testing.assert_allclose(prob["h"], peer["h"], rtol=1e-2)
+    assert prob["volume_comp.volume"][0] == pytest.approx(0.01, abs=1.001e-9)
+
+
+def plate(**keywords: Any) -> Any:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp(
+        ["strength = t * w**2", "mass = 7.85 * t * w", "ratio = w / t"],
+        t={"units": "m", "val": 0.02},
+        w={"units": "m", "val": 0.2},
+        strength={"units": "m**3"},
+        mass={"units": "kg"},
+    )
+    prob.model.add_subsystem("plate", comp, promotes=["*"])
+    prob.model.add_design_var("t", lower=5, upper=50, units="mm", ref=10)
+    prob.model.add_design_var("w", lower=10, upper=60, units="cm", ref0=10, ref=60)
+    prob.driver = ArchengDriver(max_evaluations=80, seed=1, **keywords)
+    return prob
+
+
+def test_units_scaling_and_maximising() -> None:
+    prob = plate()
+    prob.model.add_objective("strength", units="cm**3", ref=-1e3)  # negative: maximise
+    prob.model.add_constraint("mass", upper=100.0, units="g", ref=50)
+    prob.driver.add_explicit("slender", lambda v: v["w"] * 10 - 15 * v["t"], upper=0)  # mm
+    prob.setup()
+    prob.run_driver()
+    # w = 15 t and 7850 t w = 100 g give t = 29.14 mm, w = 437.1 mm
+    result = prob.driver.archeng_result
+    t = np.sqrt(0.1 / 7.85 / 15)
+    assert prob.get_val("t", units="m")[0] == pytest.approx(t, rel=1e-4)
+    assert prob.get_val("w", units="m")[0] == pytest.approx(15 * t, rel=1e-4)
+    assert result.maximize
+    assert result.fun == pytest.approx(prob.get_val("strength", units="cm**3")[0], rel=1e-12)
+    assert result.design["t"] == pytest.approx(1e3 * t, rel=1e-4)
+    assert [v.unit for v in result.variables] == ["mm", "cm"]
+    assert result.simulated[0].upper == 100.0
+
+
+def test_vector_constraints_equalities_and_indices() -> None:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp(
+        ["f = sum(y**2)", "g = 2 * y", "last = 2 * y[2]"], y={"val": np.ones(3)}, g={"shape": 3}
+    )
+    prob.model.add_subsystem("c", comp, promotes=["*"])
+    prob.model.add_design_var("y", lower=-1, upper=[1, 2], indices=[0, 2])
+    prob.model.add_objective("f")
+    prob.model.add_constraint("g", lower=[0.5, -1e30, -1e30], upper=[1e30, 1e30, 3])
+    prob.model.add_constraint("last", equals=1.0, alias="third")
+    prob.driver = ArchengDriver(max_evaluations=120, seed=1, equality_tolerance=1e-3)
+    prob.setup()
+    prob.run_driver()
+    simulated = {s.name: (s.lower, s.upper) for s in prob.driver.archeng_result.simulated}
+    assert simulated == {
+        "g[0]": (0.5, np.inf), "g[2]": (-np.inf, 3.0), "third": (0.999, 1.001),
+    }  # fmt: skip
+    np.testing.assert_allclose(prob["y"], [0.25, 1.0, 0.5], atol=2e-3)
+
+
+class Fragile(om.ExplicitComponent):
+    """f = x^2 + y^2, not defined for x > 1.5; a bug for y > 3."""
+
+    def setup(self) -> None:
+        self.add_input("x", 1.0)
+        self.add_input("y", 1.0)
+        self.add_output("f")
+        self.declare_partials("*", "*", method="fd")
+
+    def compute(self, inputs: Any, outputs: Any) -> None:
+        if inputs["x"] > 1.5:
+            raise om.AnalysisError("flow separated")
+        if inputs["y"] > 3:
+            raise KeyError("a bug")
+        outputs["f"] = inputs["x"] ** 2 + inputs["y"] ** 2
+
+
+def fragile(upper: float) -> Any:
+    prob = om.Problem(reports=False)
+    prob.model.add_subsystem("c", Fragile(), promotes=["*"])
+    prob.model.add_design_var("x", lower=0.5, upper=2)
+    prob.model.add_design_var("y", lower=0.5, upper=upper)
+    prob.model.add_objective("f")
+    prob.driver = ArchengDriver(max_evaluations=60, seed=1)
+    return prob
+
+
+def test_an_analysis_error_is_a_failed_call() -> None:
+    prob = fragile(2.0)
+    prob.setup()
+    prob["x"] = prob["y"] = 1.5
+    prob.run_driver()
+    result = prob.driver.archeng_result
+    failed = [e for e in result.evaluations if not e.good]
+    assert failed
+    assert all("flow separated" in e.message for e in failed)
+    assert prob["f"][0] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_other_errors_end_the_run() -> None:
+    prob = fragile(20.0)
+    prob.setup()
+    with pytest.raises(KeyError, match="a bug"):
+        prob.run_driver()
+
+
+def test_cases_are_recorded(tmp_path: Path) -> None:
+    prob = plate()
+    prob.model.add_objective("mass")
+    prob.model.add_constraint("strength", lower=1e-4)
+    prob.driver.options["max_evaluations"] = 12
+    prob.driver.add_recorder(om.SqliteRecorder(tmp_path / "cases.sql"))
+    prob.setup()
+    prob.run_driver()
+    prob.cleanup()
+    reader = om.CaseReader(tmp_path / "cases.sql")
+    cases = [reader.get_case(c) for c in reader.list_cases("driver", out_stream=None)]
+    result = prob.driver.archeng_result
+    assert len(cases) == result.nfev + 1
+    for case, call in zip(cases, result.evaluations, strict=False):
+        assert case.get_val("t", units="mm")[0] == pytest.approx(call.x[0], rel=1e-12)
+        assert case.get_val("mass")[0] == pytest.approx(call.objective, rel=1e-12)
+        assert case.get_val("strength")[0] == pytest.approx(call.constraints["strength"], rel=1e-9)
+
+
+def test_journal_and_resume(tmp_path: Path) -> None:
+    def problem(**options: Any) -> Any:
+        prob = plate(journal=tmp_path / "run.db", **options)
+        prob.model.add_objective("mass")
+        prob.model.add_constraint("strength", lower=1e-4)
+        prob.setup()
+        return prob
+
+    first = problem()
+    first.driver.options["max_evaluations"] = 8
+    first.run_driver()
+    second = problem(resume=True)
+    second.driver.options["max_evaluations"] = 20
+    second.run_driver()
+    before, after = first.driver.archeng_result, second.driver.archeng_result
+    assert after.nfev > before.nfev == 8
+    for a, b in zip(before.evaluations, after.evaluations, strict=False):
+        np.testing.assert_array_equal(a.x, b.x)
+
+
+def test_opt_settings_and_variables_without_bounds() -> None:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp("f = (a - 3)**2 + 1e6 * (b - 2e-3)**2")
+    prob.model.add_subsystem("c", comp, promotes=["*"])
+    prob.model.add_design_var("a")
+    prob.model.add_design_var("b", ref=1e-3)
+    prob.model.add_objective("f")
+    prob.driver = ArchengDriver(max_evaluations=200, seed=1, target=1e-6)
+    prob.driver.opt_settings["population_size"] = 10
+    prob.setup()
+    prob["b"] = 0.0
+    assert prob.run_driver().success
+    assert prob.driver.archeng_result.status is archeng.Status.TARGET
+    assert prob.driver.archeng_result.history[0].population_size == 10
+
+
+def test_wrong_uses() -> None:
+    prob = plate()
+    prob.model.add_objective("mass")
+    with pytest.raises(ModelError, match="excludes"):
+        prob.driver.add_explicit("e", lambda v: v["t"], lower=1, equals=1)
+    with pytest.raises(ModelError, match="callable"):
+        prob.driver.add_explicit("e", 3, lower=1)
+    prob.driver.add_explicit("e", lambda v: v["thickness"], lower=1)
+    prob.setup()
+    with pytest.raises(ModelError, match="'thickness' is not a design variable; there are t, w"):
+        prob.run_driver()
+    prob.driver._explicit.clear()
+    prob.driver.opt_settings["popsize"] = 3
+    with pytest.raises(SettingsError, match="population_size"):
+        prob.run_driver()
+    prob.driver.opt_settings.clear()
+    prob.driver.options["resume"] = True
+    with pytest.raises(SettingsError, match="journal"):
+        prob.run_driver()
