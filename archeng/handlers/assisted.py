@@ -49,7 +49,7 @@ _STARTS = 8  # designs from which minima of the model are looked for far away
 _REMEMBERED = 3000  # calls that models look at
 _TOLERANCE = 1e-9  # relative progress that calls for another look around
 _AGAIN = 1e-2  # radius of the trust region for it
-_MANY = 4  # times the default population: a global search of ARCH, in which the model is a guest
+_MANY = 4  # times the default population: a global search, in which ARCH is left alone at first
 _NOISY = 1e-2  # noise of the model with which a search does not end
 
 
@@ -103,7 +103,8 @@ class Assisted:
             search = _with(search, notes)
         merits = with_violations(known, self._limits, notes.weights)
         best = _best(merits, notes.begin)
-        if best is not None and notes.wait == 0:
+        asked = notes.wait == 0 and (notes.gathered or not _many(search))
+        if best is not None and asked:
             search, proposed = self._proposals(search, rng, known, best, float(merits[best]))
             if proposed is not None:
                 return search, proposed
@@ -125,7 +126,7 @@ class Assisted:
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, found, rng)
-            if not _local(search, notes):
+            if _many(search) and not notes.gathered:
                 notes = after_gathering(notes, merits, search.parameters.n)
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
@@ -186,7 +187,8 @@ class Assisted:
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
         trust = notes.trust
-        if notes.tried == 0 and len(notes.centre):  # since then ARCH may have found a better design
+        if notes.tried == 0 and len(notes.centre) and _local(search, notes):
+            # since the last proposals ARCH may have found a better design
             trust = moved(trust, frame.distance(notes.centre))
         over = notes.misses >= notes.patience and not trust.collapsed
         if over or trust.exhausted:

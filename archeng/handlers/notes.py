@@ -21,7 +21,7 @@ _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
 _NEGLIGIBLE = 1e-12  # gain, relative to all progress ...
 _LITTLE = 1e-4  # ... and to how much the designs around differ
-_GATHERED = 0.01  # of all progress: median of a generation above the best design
+_GATHERED = 1e-3  # of all progress: median of a generation above the best design
 _LONGEST_REST = 4  # generations of ARCH between rounds that do not pay
 
 
@@ -150,9 +150,13 @@ def after_gathering(notes: Notes, merits: Floats, n: int) -> Notes:
     is a local one, for which the model gets another chance.
     """
     known = merits[np.isfinite(merits)]
-    if len(known) <= len(merits) // 2 or np.isnan(notes.first):
+    if len(known) <= len(merits) // 2:
         return notes
-    if np.median(known) - notes.best > _GATHERED * (notes.first - notes.best):
+    best = float(np.fmin(notes.best, known.min()))
+    if np.isnan(notes.first):  # no proposal yet
+        return replace(notes, first=float(np.median(known)), mark=best, best=best)
+    notes = replace(notes, best=best)
+    if np.median(known) - best > _GATHERED * (notes.first - best):
         return notes
     return replace(notes, gathered=1, patience=longest_round(n), rest=1, wait=0)
 
