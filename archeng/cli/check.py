@@ -44,9 +44,11 @@ def check(options: argparse.Namespace) -> int:
             fs = compile_model(model)
         diagnosis = diagnose(model, seed=options.seed)
         _show(model, fs, diagnosis, study, options.json)
+        if not diagnosis.feasible:
+            return 1
         if fs is not None:
             deviations(fs)  # refuses a model in which a run cannot tell where to search
-        return 0 if diagnosis.feasible else 1
+        return 0
 
 
 def _show(

@@ -89,6 +89,8 @@ def status_data(journal: Journal) -> dict[str, Any]:
     evaluations = [stored.evaluation for stored in journal.calls()]
     best = best_call(evaluations, header["options"]["sense"] == "maximize")
     ended = state["stop_reason"]
+    if ended is not None:
+        ended = StopReason[ended].name
     calls = sum(n for kind, n in counts.items() if kind != "reused")
     return {
         "journal": str(journal.path),

@@ -215,6 +215,13 @@ def test_opti_and_nlp_dictionaries(cli: Cli) -> None:
     assert "bound" in cli.err
 
 
+def test_a_conflict_of_variables_without_bounds_is_exit_code_1(cli: Cli) -> None:
+    code, out = cli(OPTI + "y = opti.variable()\nopti.subject_to(y >= 3 + x[0])\nopti.subject_to(y <= 2)\n")
+    assert code == 1
+    assert "NONE FOUND" in out
+    assert cli.err == ""
+
+
 @pytest.mark.parametrize("name", ["make_model", "build_model", "create_model", "model"])
 def test_functions_that_make_a_model(cli: Cli, name: str) -> None:
     body = "".join(f"    {line}\n" for line in HAND.strip().splitlines())
