@@ -35,7 +35,7 @@ def ripples(design: Design) -> float:
 @pytest.mark.parametrize(
     ("merits", "expected"),
     [
-        ([1.1, 1.5, 1.9, 50.0], 1),
+        ([1.01, 1.05, 1.09, 50.0], 1),
         ([1.1, 1.5, 4.0, 50.0], 0),
         ([1.1, np.nan, np.nan, np.inf], 0),  # most failed
     ],
@@ -63,6 +63,9 @@ def test_a_search_with_many_candidates_ends_with_the_model() -> None:
     result = archeng.solve(box(), bowl, seed=1, population_size=40, max_evaluations=5000)
     assert result.stop_reason is StopReason.CONVERGED
     assert result.fun < 1e-8
+    proposed = [e.repair_kind == "proposed" for e in result.evaluations]
+    assert not any(proposed[:120])  # three generations: ARCH alone
+    assert any(proposed)
     alone = archeng.solve(
         box(),
         bowl,
@@ -71,7 +74,7 @@ def test_a_search_with_many_candidates_ends_with_the_model() -> None:
         max_evaluations=5000,
         settings=Settings(surrogate="none"),
     )
-    assert result.nfev < alone.nfev / 2
+    assert result.nfev < 0.7 * alone.nfev
 
 
 def test_but_not_before_the_candidates_have_gathered() -> None:
