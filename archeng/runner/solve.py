@@ -82,7 +82,8 @@ def solve(
     restarts : int
         BIPOP restarts after convergence, for objectives with several optima. Default 0.
     population_size : int, optional
-        Candidates per generation; default 4 + floor(3 ln n).
+        Candidates per generation; default 4 + floor(3 ln n). Four times as many or more make a
+        global search, in which the surrogate is asked only once the candidates have gathered.
     callback : callable, optional
         Called with the :class:`Run` after each generation; raise ``StopIteration`` to stop.
     settings : Settings, optional
