@@ -76,7 +76,8 @@ def best_call(calls: Iterable[CallRecord], maximize: bool) -> CallRecord | None:
     """Return the best call that satisfies all constraints."""
     best = None
     for e in calls:
-        better = best is None or (e.objective > best.objective) == maximize
+        sign = -1.0 if maximize else 1.0
+        better = best is None or sign * e.objective < sign * best.objective
         if e.acceptable and better:
             best = e
     return best

@@ -50,6 +50,7 @@ _REMEMBERED = 3000  # calls that models look at
 _TOLERANCE = 1e-9  # relative progress that calls for another look around
 _AGAIN = 1e-2  # radius of the trust region for it
 _MANY = 4  # times the default population: a global search, in which ARCH is left alone at first
+_BETTER = 1e-2  # gain by ARCH that moves the trust region, relative to how much designs differ
 _NOISY = 1e-2  # noise of the model with which a search does not end
 
 
@@ -131,7 +132,8 @@ class Assisted:
             if notes.trust.exhausted:
                 notes = self._again_if_it_paid(notes, notes.best)
             if notes.trust.exhausted and notes.failed:
-                notes = _reopened(replace(notes, failed=0))
+                long = longest_round(search.parameters.n)
+                notes = _reopened(replace(notes, failed=0, wait=0, patience=long))
             over = notes.trust.exhausted and not improved and self._may_end(notes)
             ended = over and _local(search, notes)
             closed = ended or (over and _many(search))
@@ -187,8 +189,10 @@ class Assisted:
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
         trust = notes.trust
-        if notes.tried == 0 and len(notes.centre) and _local(search, notes):
-            # since the last proposals ARCH may have found a better design
+        better = (
+            notes.best - merit > _BETTER * notes.spread
+        )  # found by ARCH since the last proposals
+        if notes.tried == 0 and better and _local(search, notes):
             trust = moved(trust, frame.distance(notes.centre))
         over = notes.misses >= notes.patience and not trust.collapsed
         if over or trust.exhausted:

@@ -342,7 +342,8 @@ def _failed(problem: Problem, point: _Point, iterations: int, anchor: Floats | N
 
 def _on_target(problem: Problem, point: _Point, limits: Limits) -> bool:
     """Whether the pinned rows of an intersection problem lie on their boundaries."""
-    outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
+    with np.errstate(invalid="ignore"):  # log 0: an infinite row is on no boundary
+        outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
     return point.feasible and bool(outside.max() <= _ON_TARGET)
 
 

@@ -216,7 +216,9 @@ def test_opti_and_nlp_dictionaries(cli: Cli) -> None:
 
 
 def test_a_conflict_of_variables_without_bounds_is_exit_code_1(cli: Cli) -> None:
-    code, out = cli(OPTI + "y = opti.variable()\nopti.subject_to(y >= 3 + x[0])\nopti.subject_to(y <= 2)\n")
+    code, out = cli(
+        OPTI + "y = opti.variable()\nopti.subject_to(y >= 3 + x[0])\nopti.subject_to(y <= 2)\n"
+    )
     assert code == 1
     assert "NONE FOUND" in out
     assert cli.err == ""

@@ -235,7 +235,7 @@ def test_default_population_size_depends_on_the_free_variables_only() -> None:
 def test_start_by_name_or_position(start: Any) -> None:
     result = run(start=start, sigma=1e-6, max_evaluations=12)
     for e in result.evaluations:
-        np.testing.assert_allclose(e.x, [1, 2], atol=1e-4)
+        np.testing.assert_allclose(e.x, [1, 2], atol=1e-3)
 
 
 def test_declared_start_is_used_and_the_option_wins() -> None:

@@ -207,9 +207,9 @@ def test_resume_knows_the_options_of_the_study(tmp_path: Path) -> None:
     """Bounds of an nlp dictionary are options; without them it would be another model."""
     study = write_study(tmp_path, text=NLP, lbx=0.1, ubx=5, lbg=1)
     assert command("run", study, "--journal", tmp_path / "run.db", "--quiet") == 0
-    arguments = ("--quiet", "--max-evaluations", 30)
+    arguments = ("--quiet", "--max-evaluations", 25)
     assert command("resume", tmp_path / "run.db", study, *arguments) == 0
-    assert len(finished(tmp_path / "run.db")) == 30
+    assert len(finished(tmp_path / "run.db")) == 25
 
 
 def test_ctrl_c(tmp_path: Path) -> None:
