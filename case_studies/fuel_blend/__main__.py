@@ -7,15 +7,27 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 
 import archeng
+from case_studies import comparison_record
 from case_studies.fuel_blend.comparison import METHODS, Run, solved, without_the_sum
 from case_studies.fuel_blend.model import TOLERANCE, build_model
-from case_studies.fuel_blend.others import calls_to, chosen, positive
+from case_studies.fuel_blend.others import chosen, positive
 
 KNOWN = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
 SEEDS, CALLS = 3, 300
+TARGET = 1.01 * KNOWN["optimum"]["cost"]
+COLUMNS = (
+    ("calls", "calls", ".0f"),
+    ("at illegal designs", "illegal", ".0f"),
+    ("cost it ends with, EUR/GJ", "claimed", ".3f"),
+    ("sum of fractions", "total", ".4f"),
+    ("cost of the real blend", "blended", ".3f"),
+    ("its heating value, MJ/m3", "heating_value", ".2f"),
+    ("best legal cost", "legal", ".3f"),
+    ("calls to 1 %", "calls_to_target", ".0f"),
+)
+"""Of the table: header, key of a row, format."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,12 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = METHODS[method](seed, calls)
             print(f"seed {seed}: {run.method}: {run.claimed:.3f} EUR/GJ", file=sys.stderr)
             found.append(run)
-    print(table(found))
-    options.out.mkdir(parents=True, exist_ok=True)
+    rows = [run.row(TARGET) for run in found]
+    print(f"\nmedians over {seeds} seeds\n\n{comparison_record.table(rows, COLUMNS)}")
+    words = sys.argv[1:] if argv is None else argv
+    command = " ".join(["python -m case_studies.fuel_blend", *words])
     path = options.out / "fuel_blend.json"
-    path.write_text(
-        json.dumps([run.row() for run in found], indent=1, allow_nan=False), encoding="utf-8"
-    )
+    comparison_record.save(comparison_record.make(command, calls, TARGET, rows), path)
     print(f"\nruns saved to {path}")
     _save_figure(found, options.out / "fuel_blend.png")
     return 0
@@ -65,30 +77,6 @@ def _show_one_run(calls: int) -> None:
         f"calls. The real blend has {off.heating_value:.2f} MJ/m3 and breaks: "
         f"{', '.join(off.broken) or 'nothing'}\n"
     )
-
-
-def table(found: list[Run]) -> str:
-    """Return medians over the seeds, one line per method."""
-    lines = [
-        "medians over the seeds; costs in EUR/GJ; real: with fractions that are made to add up",
-        f"{'method':15s}{'calls':>6s}{'illegal':>8s}{'claimed':>9s}{'sum':>8s}{'real cost':>11s}"
-        f"{'real MJ/m3':>11s}{'best legal':>11s}{'calls to 1 %':>13s}  limits that it breaks",
-    ]
-    target = 1.01 * KNOWN["optimum"]["cost"]
-    for method in dict.fromkeys(run.method for run in found):
-        group = [run for run in found if run.method == method]
-        broken = [name for run in group for name in run.broken]
-        counts = {name: broken.count(name) for name in dict.fromkeys(broken)}
-        words = ", ".join(f"{name} ({k} of {len(group)})" for name, k in counts.items()) or "-"
-        lines.append(
-            f"{method:15s}{median(r.calls for r in group):6.0f}"
-            f"{median(r.illegal for r in group):8.0f}{median(r.claimed for r in group):9.3f}"
-            f"{median(r.total for r in group):8.4f}{median(r.blended for r in group):11.3f}"
-            f"{median(r.heating_value for r in group):11.3f}"
-            f"{median(r.best[-1] for r in group):11.3f}"
-            f"{median(calls_to(r.best, target) for r in group):13.0f}  {words}"
-        )
-    return "\n".join(lines)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,7 +11,14 @@ import archeng
 from case_studies.fuel_blend.gases import gases
 from case_studies.fuel_blend.limits import exceeded, limits
 from case_studies.fuel_blend.model import build_model
-from case_studies.fuel_blend.others import Claim, Design, Watched, cma_with_penalty, slsqp
+from case_studies.fuel_blend.others import (
+    Claim,
+    Design,
+    Watched,
+    calls_to,
+    cma_with_penalty,
+    slsqp,
+)
 from case_studies.fuel_blend.simulator import HeatCost
 
 WEIGHTS = (1e1, 1e2, 1e3, 1e4)
@@ -51,10 +58,13 @@ class Run:
     broken: list[str]
     best: list[float] = field(repr=False)
 
-    def row(self) -> dict[str, object]:
-        """Return what is saved."""
-        legal = self.best[-1] if math.isfinite(self.best[-1]) else None
-        return {k: v for k, v in asdict(self).items() if k != "best"} | {"legal": legal}
+    def row(self, target: float) -> dict[str, object]:
+        """Return what is saved; None if there is no legal design, or none as good as the target."""
+        legal, needed = self.best[-1], calls_to(self.best, target)
+        return {k: v for k, v in asdict(self).items() if k != "best"} | {
+            "legal": legal if math.isfinite(legal) else None,
+            "calls_to_target": needed if math.isfinite(needed) else None,
+        }
 
 
 def solved(

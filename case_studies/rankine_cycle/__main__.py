@@ -7,16 +7,26 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 
 import archeng
-from case_studies.fuel_blend.others import calls_to, chosen, positive
+from case_studies import comparison_record
+from case_studies.fuel_blend.others import chosen, positive
 from case_studies.rankine_cycle.comparison import METHODS, Run, census, solved
 from case_studies.rankine_cycle.model import build_model
 from case_studies.rankine_cycle.simulator import Cycle, SpecificCost
 
 KNOWN = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
 SEEDS, CALLS = 5, 300
+TARGET = 1.01 * KNOWN["optimum"]["cost"]
+COLUMNS = (
+    ("calls", "calls", ".0f"),
+    ("at illegal designs", "illegal", ".0f"),
+    ("raised", "failed", ".0f"),
+    ("cost it ends with, $/kW", "claimed", ".2f"),
+    ("best legal one", "legal", ".2f"),
+    ("calls to 1 %", "calls_to_target", ".0f"),
+)
+"""Of the table: header, key of a row, format."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,12 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = METHODS[method](seed, calls)
             print(f"seed {seed}: {run.method}: {run.claimed:.2f} $/kW", file=sys.stderr)
             found.append(run)
-    print(f"\n{table(found)}")
-    options.out.mkdir(parents=True, exist_ok=True)
+    rows = [run.row(TARGET) for run in found]
+    print(f"\nmedians over {seeds} seeds\n\n{comparison_record.table(rows, COLUMNS)}")
+    words = sys.argv[1:] if argv is None else argv
+    command = " ".join(["python -m case_studies.rankine_cycle", *words])
     path = options.out / "rankine_cycle.json"
-    path.write_text(
-        json.dumps([run.row() for run in found], indent=1, allow_nan=False), encoding="utf-8"
-    )
+    comparison_record.save(comparison_record.make(command, calls, TARGET, rows), path)
     print(f"\nruns saved to {path}")
     _save_figure(found, options.out / "rankine_cycle.png")
     return 0
@@ -60,28 +70,6 @@ def _show_one_run(calls: int) -> None:
     print(f"\nbest known cost: {KNOWN['optimum']['cost']:.4f} $/kW")
     print(f"the referee: {first.calls} calls, {first.illegal} at illegal designs")
     print(_words(SpecificCost().simulate(result.design)), end="\n\n")
-
-
-def table(found: list[Run]) -> str:
-    """Return medians over the seeds, one line per method."""
-    lines = [
-        "medians over the seeds; costs in $/kW",
-        f"{'method':24s}{'calls':>6s}{'illegal':>8s}{'raised':>8s}{'claimed':>12s}"
-        f"{'best legal':>12s}{'calls to 1 %':>13s}  limits that the claimed design breaks",
-    ]
-    target = 1.01 * KNOWN["optimum"]["cost"]
-    for method in dict.fromkeys(run.method for run in found):
-        group = [run for run in found if run.method == method]
-        broken = [name for run in group for name in run.broken]
-        counts = {name: broken.count(name) for name in dict.fromkeys(broken)}
-        words = ", ".join(f"{name} ({k} of {len(group)})" for name, k in counts.items()) or "-"
-        lines.append(
-            f"{method:24s}{median(r.calls for r in group):6.0f}"
-            f"{median(r.illegal for r in group):8.0f}{median(r.failed for r in group):8.0f}"
-            f"{median(r.claimed for r in group):12.2f}{median(r.best[-1] for r in group):12.2f}"
-            f"{median(calls_to(r.best, target) for r in group):13.0f}  {words}"
-        )
-    return "\n".join(lines)
 
 
 def _words(cycle: Cycle) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 import archeng
-from case_studies.fuel_blend.others import Watched, cma_with_penalty, evolution, slsqp
+from case_studies.fuel_blend.others import Watched, calls_to, cma_with_penalty, evolution, slsqp
 from case_studies.rankine_cycle.limits import BOUNDS, exceeded
 from case_studies.rankine_cycle.model import build_model
 from case_studies.rankine_cycle.simulator import SpecificCost
@@ -48,10 +48,13 @@ class Run:
     failures: dict[str, int] = field(repr=False)
     best: list[float] = field(repr=False)
 
-    def row(self) -> dict[str, object]:
-        """Return what is saved."""
-        legal = self.best[-1] if math.isfinite(self.best[-1]) else None
-        return {k: v for k, v in asdict(self).items() if k != "best"} | {"legal": legal}
+    def row(self, target: float) -> dict[str, object]:
+        """Return what is saved; None if there is no legal design, or none as good as the target."""
+        legal, needed = self.best[-1], calls_to(self.best, target)
+        return {k: v for k, v in asdict(self).items() if k != "best"} | {
+            "legal": legal if math.isfinite(legal) else None,
+            "calls_to_target": needed if math.isfinite(needed) else None,
+        }
 
 
 def solved(

@@ -307,7 +307,9 @@ def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     assert main(["--quick", "--calls", "15", "--methods", "archeng", "--out", str(out)]) == 0
     assert (out / "rankine_cycle.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    (row,) = json.loads((out / "rankine_cycle.json").read_text("utf-8"))
+    record = json.loads((out / "rankine_cycle.json").read_text("utf-8"))
+    (row,) = record["runs"]
+    assert record["calls"] == 15
     assert (row["method"], row["illegal"], row["failed"]) == ("archeng", 0, 0)
     captured = capsys.readouterr()
     for word in (
