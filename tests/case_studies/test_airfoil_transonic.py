@@ -13,12 +13,18 @@ import archeng
 from case_studies.airfoil import CASES, SectionDrag, build_model, simulated_limits
 from case_studies.airfoil.__main__ import main
 from case_studies.airfoil.cases import LEAST_CONFIDENCE, reference
+from case_studies.airfoil.credibility import (
+    crossed,
+    networks_table,
+    polar,
+    trips_table,
+    tunnel_table,
+)
 from case_studies.airfoil.limits import JUDGED, exceeded, surface
 from case_studies.airfoil.reference import gradient_optimum
 from case_studies.airfoil.sections import BUFFET, broken_rules, known_section, trimmed
 from case_studies.airfoil.simulator import aerodynamics, kulfan
 from case_studies.airfoil.study import Setup, run_seed
-from case_studies.airfoil.tunnel import polar, tunnel_table
 
 CASE = CASES["transonic"]
 RECORDS = Path(__file__).parents[2] / "docs" / "benchmarks"
@@ -147,6 +153,21 @@ def test_rae_2822_is_plausible_below_its_buffet_and_not_beyond():
     assert found.drag[near] == pytest.approx(0.0085, rel=0.1)
     assert found.moment[near] == pytest.approx(-0.082, abs=0.015)
     assert tunnel_table().count("buffets before") == 4  # in the tunnel it does not
+
+
+def test_networks_of_other_sizes_disagree_about_the_optimum():
+    lines = [line.split(" | ") for line in networks_table().splitlines()[2:]]
+    ratios = {line[0].strip("| "): float(line[1]) for line in lines}
+    assert ratios["large"] == pytest.approx(72.9, abs=0.05)
+    assert all(60 < ratio < 80 for ratio in ratios.values())
+
+
+def test_the_network_is_not_sure_of_trips_near_the_nose_and_of_surfaces_that_cross():
+    lines = [line.strip("| ").split(" | ") for line in trips_table().splitlines()[2:]]
+    confidences = [float(line[2]) for line in lines]
+    assert confidences == sorted(confidences)
+    assert confidences[1] < LEAST_CONFIDENCE < confidences[2]
+    assert float(crossed().split()[-1]) < 0.001
 
 
 def test_known_sections_at_their_best_angle():
