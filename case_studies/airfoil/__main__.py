@@ -25,9 +25,8 @@ QUICK = 1, 60
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the case study and return the exit code (2: bad arguments, 130: Ctrl-C)."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
     setup = Setup(options.case, options.calls or calls, options.plain, options.may_stop)
@@ -37,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         records = _records_of(path)
     except (ValueError, KeyError, TypeError) as error:
         parser.error(f"{path} cannot be read ({error!r}): delete it or choose another --out.")
-    command = " ".join(["python -m case_studies.airfoil", *arguments])
+    command = _command(options)
     wanted = range(1, (options.seeds or seeds) + 1)
     try:
         for seed in wanted:
@@ -53,6 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     _summarise(setup, [r for r in records if r.seed in wanted], path)
     return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return how a run is repeated; where it was written to is no part of that."""
+    words = ["python -m case_studies.airfoil", f"--case {options.case}"]
+    words += [
+        f"--{k}" for k in ("plain", "may-stop", "quick") if vars(options)[k.replace("-", "_")]
+    ]
+    words += [f"--{k} {vars(options)[k]}" for k in ("seeds", "calls") if vars(options)[k]]
+    return " ".join(words)
 
 
 def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:

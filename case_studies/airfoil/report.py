@@ -20,8 +20,9 @@ MACHS = (0.60, 0.66, 0.70, 0.72, 0.73, 0.74, 0.76)
 
 
 def best_record(case: Case, records: Sequence[Record]) -> Record:
-    """Return the best seed."""
-    return (max if case.best_ratio else min)(records, key=lambda r: r.objective)
+    """Return the best seed; any if none found a design that satisfies everything."""
+    found = [r for r in records if not np.isnan(r.objective)] or records
+    return (max if case.best_ratio else min)(found, key=lambda r: r.objective)
 
 
 def seeds_table(case: Case, records: Sequence[Record]) -> str:

@@ -22,6 +22,7 @@ from case_studies.airfoil.credibility import (
 )
 from case_studies.airfoil.limits import JUDGED, exceeded, surface
 from case_studies.airfoil.reference import gradient_optimum
+from case_studies.airfoil.report import best_record
 from case_studies.airfoil.sections import BUFFET, broken_rules, known_section, trimmed
 from case_studies.airfoil.simulator import aerodynamics, kulfan
 from case_studies.airfoil.study import Setup, run_seed
@@ -297,6 +298,14 @@ def test_one_seed_of_the_study():
     assert record.calls_to(100.0, CASE) is None
 
 
+def test_the_best_seed_is_one_that_found_something():
+    record = run_seed(Setup("transonic", calls=12, plain=True), seed=1)
+    none, better = replace(record, objective=np.nan), replace(record, objective=99.0)
+    assert best_record(CASE, [none, record, better]) is better
+    assert best_record(CASES["point"], [none, better, record]) is record
+    assert best_record(CASE, [none]) is none
+
+
 def test_command_line(tmp_path, capsys):
     assert main(["--plain", "--seeds", "1", "--calls", "60", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
@@ -309,4 +318,6 @@ def test_command_line(tmp_path, capsys):
     assert widths == {printed.splitlines()[4].count("|")}
     data = json.loads((tmp_path / "transonic_plain_60.json").read_text())
     assert data["setup"]["case"] == "transonic"
+    command = "python -m case_studies.airfoil --case transonic --plain --seeds 1 --calls 60"
+    assert data["provenance"]["command"] == command  # not the folder
     assert (tmp_path / "transonic_plain_60.png").stat().st_size > 10_000
