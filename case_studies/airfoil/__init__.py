@@ -1,4 +1,4 @@
-"""Airfoil section: least drag at given lift, with NeuralFoil as the simulator.
+"""Airfoil section: most lift over drag, or least drag at given lift, by NeuralFoil.
 
 Shape and angle of attack are variables, geometry is explicit, lift, moment and the confidence of
 the network are simulated. Run it with ``python -m case_studies.airfoil``; what and why is in

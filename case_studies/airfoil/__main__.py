@@ -13,6 +13,7 @@ from pathlib import Path
 import archeng
 from case_studies.airfoil import report
 from case_studies.airfoil.cases import CASES
+from case_studies.airfoil.figure import figure
 from case_studies.airfoil.study import Record, Setup, run_seed
 from case_studies.benchmarks.record import provenance
 from case_studies.paper.__main__ import positive
@@ -24,9 +25,8 @@ QUICK = 1, 60
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the case study and return the exit code (2: bad arguments, 130: Ctrl-C)."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
     setup = Setup(options.case, options.calls or calls, options.plain, options.may_stop)
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         records = _records_of(path)
     except (ValueError, KeyError, TypeError) as error:
         parser.error(f"{path} cannot be read ({error!r}): delete it or choose another --out.")
-    command = " ".join(["python -m case_studies.airfoil", *arguments])
+    command = _command(options)
     wanted = range(1, (options.seeds or seeds) + 1)
     try:
         for seed in wanted:
@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{setup.case}, seed {seed}", file=sys.stderr, flush=True)
             records.append(run_seed(setup, seed, archeng.ProgressLine()))
             _save(path, setup, records, command)
-            print(f"  {records[-1].drag:.2f} counts", file=sys.stderr, flush=True)
+            unit = "lift over drag" if CASES[setup.case].best_ratio else "counts"
+            print(f"  {records[-1].objective:.2f} {unit}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here.", file=sys.stderr)
         return 130
@@ -53,14 +54,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _command(options: argparse.Namespace) -> str:
+    """Return how a run is repeated; where it was written to is no part of that."""
+    words = ["python -m case_studies.airfoil", f"--case {options.case}"]
+    words += [
+        f"--{k}" for k in ("plain", "may-stop", "quick") if vars(options)[k.replace("-", "_")]
+    ]
+    words += [f"--{k} {vars(options)[k]}" for k in ("seeds", "calls") if vars(options)[k]]
+    return " ".join(words)
+
+
 def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:
     """Print the tables and draw the figure."""
     case = CASES[setup.case]
     print(report.seeds_table(case, records), end="\n\n")
     print(report.sections_table(case, records), end="\n\n")
+    if case.mach:
+        print(report.off_design_table(case, records), end="\n\n")
     print(report.verdict(case, records), end="\n\n")
     picture = path.with_suffix(".png")
-    report.figure(case, records, picture)
+    figure(case, records, picture)
     print(f"written: {path.name}, {picture.name} in {path.parent}")
 
 
@@ -90,9 +103,11 @@ def _save(path: Path, setup: Setup, records: Sequence[Record], command: str) -> 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m case_studies.airfoil",
-        description="Airfoil section of least drag: explicit geometry, lift and moment simulated.",
+        description="Airfoil section: explicit geometry; lift, drag and moment simulated.",
     )
-    parser.add_argument("--case", choices=CASES, default="point", help="flight conditions (point)")
+    parser.add_argument(
+        "--case", choices=CASES, default="transonic", help="flight conditions (transonic)"
+    )
     parser.add_argument(
         "--plain", action="store_true", help="ARCH alone, without models of the simulator"
     )

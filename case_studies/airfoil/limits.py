@@ -7,6 +7,7 @@ polynomials, and thickness and trailing edge are measured on them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,38 @@ ROUNDING = 1e-9  # relative; a limit that is met exactly must not fail by the la
 
 Range = tuple[float, float, float]
 
-_STATIONS = (0.02, 0.05, 0.10, 0.20, 0.33, 0.45, 0.60, 0.75, 0.90, 0.96)
-_LEAST = (0.002, 0.002, 0.002, 0.002, 0.128, 0.002, 0.002, 0.002, 0.014, 0.002)
+
+@dataclass(frozen=True)
+class Judged:
+    """Figures that a section is judged by; written down once more, not taken from the model."""
+
+    stations: tuple[float, ...]
+    least: tuple[float, ...]
+    trailing: float
+    wiggles: float
+    nose: float
+    most_angle: float
+
+
+JUDGED = {
+    "low speed": Judged(
+        (0.02, 0.05, 0.10, 0.20, 0.33, 0.45, 0.60, 0.75, 0.90, 0.96),
+        (0.002, 0.002, 0.002, 0.002, 0.128, 0.002, 0.002, 0.002, 0.014, 0.002),
+        trailing=6.03,
+        wiggles=0.0929675861,
+        nose=0.05,
+        most_angle=18.0,
+    ),
+    "transport": Judged(
+        (0.02, 0.05, 0.10, 0.20, 0.38, 0.50, 0.65, 0.75, 0.90, 0.96),
+        (0.002, 0.002, 0.002, 0.095, 0.12, 0.002, 0.08, 0.002, 0.014, 0.002),
+        trailing=6.0,
+        wiggles=0.0929675861,
+        nose=0.1,
+        most_angle=8.0,
+    ),
+}
+"""By the name of the shape."""
 
 
 def surface(weights: ArrayLike, leading_edge: float, x: ArrayLike) -> Floats:
@@ -31,12 +62,13 @@ def surface(weights: ArrayLike, leading_edge: float, x: ArrayLike) -> Floats:
     return np.asarray(np.sqrt(x) * (1 - x) * shape(x) + bent)
 
 
-def limits(design: Mapping[str, Any]) -> dict[str, Range]:
+def limits(design: Mapping[str, Any], shape: str) -> dict[str, Range]:
     """Return value, lower and upper limit of every constraint, by its name in the model."""
+    judged = JUDGED[shape]
     upper, lower = (np.asarray(design[k], dtype=float) for k in ("upper", "lower"))
     nose = float(design["leading edge"])
     infinite = float("inf")
-    gaps = surface(upper, nose, _STATIONS) - surface(lower, nose, _STATIONS)
+    gaps = surface(upper, nose, judged.stations) - surface(lower, nose, judged.stations)
     end = 1 - 1e-9  # slopes of the chords that end at the trailing edge
     slopes = [-float(surface(w, nose, end)) / (end - 1) for w in (upper, lower)]
     angle = float(np.degrees(np.arctan(slopes[0]) - np.arctan(slopes[1])))
@@ -44,13 +76,13 @@ def limits(design: Mapping[str, Any]) -> dict[str, Range]:
     return {
         **{
             f"thickness at {x}": (float(gap), least, infinite)
-            for x, gap, least in zip(_STATIONS, gaps, _LEAST, strict=True)
+            for x, gap, least in zip(judged.stations, gaps, judged.least, strict=True)
         },
-        "trailing edge (deg)": (angle, 6.03, infinite),
-        "wiggliness": (float(sum(b @ b for b in bends)), -infinite, 0.0929675861),
-        **_ordered(np.atleast_1d(np.asarray(design["angle"], dtype=float))),
-        "blunt above": (float(upper[0]), 0.05, infinite),
-        "blunt below": (float(lower[0]), -infinite, -0.05),
+        "trailing edge (deg)": (angle, judged.trailing, infinite),
+        "wiggliness": (float(sum(b @ b for b in bends)), -infinite, judged.wiggles),
+        **_ordered(np.atleast_1d(np.asarray(design["angle"], dtype=float)), judged.most_angle),
+        "blunt above": (float(upper[0]), judged.nose, infinite),
+        "blunt below": (float(lower[0]), -infinite, -judged.nose),
         "upper, least": (float(upper.min()), -0.25, infinite),
         "upper, most": (float(upper.max()), -infinite, 0.5),
         "lower, least": (float(lower.min()), -0.5, infinite),
@@ -59,11 +91,11 @@ def limits(design: Mapping[str, Any]) -> dict[str, Range]:
     }
 
 
-def _ordered(angles: Floats) -> dict[str, Range]:
+def _ordered(angles: Floats, most: float) -> dict[str, Range]:
     steps = np.diff(angles)
     return {
         "angle, least": (float(angles.min()), -5.0, float("inf")),
-        "angle, most": (float(angles.max()), -float("inf"), 18.0),
+        "angle, most": (float(angles.max()), -float("inf"), most),
         **{
             f"more angle, more lift (deg)[{i}]": (float(d), 0.0, float("inf"))
             for i, d in enumerate(steps)
@@ -71,14 +103,14 @@ def _ordered(angles: Floats) -> dict[str, Range]:
     }
 
 
-def exceeded(design: Mapping[str, Any], slack: float = ROUNDING) -> list[str]:
+def exceeded(design: Mapping[str, Any], shape: str, slack: float = ROUNDING) -> list[str]:
     """Return the names of the limits that a design violates; none if it is legal.
 
-    ``slack`` is relative to the limit. The trailing edge is measured on a chord of 1e-9 and is
-    allowed 1e-6 of its limit.
+    ``shape`` is the name of a shape in `JUDGED`; ``slack`` is relative to the limit. The trailing
+    edge is measured on a chord of 1e-9 and is allowed 1e-6 of its limit.
     """
     found = []
-    for name, (value, lower, upper) in limits(design).items():
+    for name, (value, lower, upper) in limits(design, shape).items():
         size = max(abs(v) for v in (lower, upper) if np.isfinite(v)) or 1.0
         allowed = size * max(slack, 1e-6 if name.startswith("trailing") else 0.0)
         if not lower - allowed <= value <= upper + allowed:

@@ -16,29 +16,16 @@ import numpy as np
 from archeng import Model
 from case_studies.airfoil.cases import CASES, WEIGHTS, Case, reference
 
-THICKNESS = {
-    0.02: 0.002, 0.05: 0.002, 0.10: 0.002, 0.20: 0.002, 0.33: 0.128, 0.45: 0.002,
-    0.60: 0.002, 0.75: 0.002, 0.90: 0.014, 0.96: 0.002,
-}  # fmt: skip
-"""Least thickness by station, in chords: room for the spar at 0.33, material at 0.90, and surfaces
-that do not cross elsewhere."""
-TRAILING_ANGLE = 6.03
-"""Least angle between the surfaces at the trailing edge, degrees."""
-WIGGLINESS = 0.0929675861
-"""Most that the squared second differences of the weights may add up to: twice NACA 0012's."""
-BLUNT = 0.05
-"""Least first weight of both surfaces: it makes the radius of the nose."""
 
-
-def build_model(case: Case = CASES["point"]) -> Model:
+def build_model(case: Case = CASES["transonic"]) -> Model:
     """Return the section: 17 weights, an angle of attack for each lift, 12 rows or more."""
-    start = reference()["start"]
+    start, shape = reference()["starts"][case.start], case.shape
     model = Model(f"airfoil, {case.name}")
     first = np.arange(WEIGHTS) == 0
     upper = model.variable(
         "upper",
         shape=WEIGHTS,
-        lower=np.where(first, BLUNT, -0.25),
+        lower=np.where(first, shape.blunt, -0.25),
         upper=0.5,
         start=start["upper"],
         scale=0.02,
@@ -47,18 +34,28 @@ def build_model(case: Case = CASES["point"]) -> Model:
         "lower",
         shape=WEIGHTS,
         lower=-0.5,
-        upper=np.where(first, -BLUNT, 0.25),
+        upper=np.where(first, -shape.blunt, 0.25),
         start=start["lower"],
         scale=0.02,
     )
     model.variable("leading edge", lower=-1, upper=1, start=start["leading edge"], scale=0.08)
     k = len(case.lifts)
     guess = np.degrees(np.array(case.lifts) / (2 * np.pi)) - 5.0  # a cambered thin plate
-    angle = model.variable("angle", shape=k, lower=-5, upper=18, start=guess, scale=1.0, unit="deg")
-    for station, least in THICKNESS.items():
+    least_angle, most_angle = shape.angles
+    angle = model.variable(
+        "angle",
+        shape=k,
+        lower=least_angle,
+        upper=most_angle,
+        start=start.get("angle", guess),
+        scale=1.0,
+        unit="deg",
+    )
+    for station, least in shape.thickness.items():
         model.subject_to(thickness(upper, lower, station) >= least, name=f"thickness at {station}")
-    model.subject_to(trailing_angle(upper, lower) >= TRAILING_ANGLE, name="trailing edge (deg)")
-    model.subject_to(wiggliness(upper) + wiggliness(lower) <= WIGGLINESS, name="wiggliness")
+    trailing = trailing_angle(upper, lower)
+    model.subject_to(trailing >= shape.trailing_angle, name="trailing edge (deg)")
+    model.subject_to(wiggliness(upper) + wiggliness(lower) <= shape.wiggliness, name="wiggliness")
     if k > 1:
         model.subject_to(angle[1:] - angle[:-1] >= 0, name="more angle, more lift (deg)")
     return model

@@ -14,43 +14,64 @@ from case_studies.airfoil.simulator import aerodynamics
 
 ANGLES = np.linspace(-5.0, 18.0, 1151)
 """Angles of attack that are tried, degrees."""
+BUFFET = (0.1 / 320) ** (1 / 3) + 0.04
+"""How far beyond the critical Mach number the simulator lets the lift break down."""
 
 
 @dataclass(frozen=True)
 class Trimmed:
-    """A section at the angles at which it has the lifts of a case with the least drag.
+    """A section at its best angles among those at which it has the lifts of a case.
 
     Attributes
     ----------
-    drag : float
-        Weighted mean, counts.
+    objective : float
+        Weighted drag in counts, or lift over drag.
+    lift, drag : float
+        Weighted means; the drag in counts.
     moment : float
         The least one.
     confidence : float
         The least one.
+    critical_mach : float
+        The least one; NaN in incompressible flow.
     """
 
+    objective: float
+    lift: float
     drag: float
     moment: float
     confidence: float
+    critical_mach: float
 
 
 def trimmed(parameters: Mapping[str, Any], case: Case, network: str = NETWORK) -> Trimmed | None:
     """Return the section at its best angles; None if it does not reach a lift.
 
-    Angles at which the network is not confident are left out.
+    Best is most lift over drag, if that is what the case asks for, else least drag. Angles at which
+    the network is not confident, or the flow past its buffet, are left out; the moment is not
+    limited.
     """
-    drags, moments, confidences = [], [], []
+    points = []
     for lift, reynolds in zip(case.lifts, case.reynolds, strict=True):
-        found = aerodynamics(parameters, ANGLES, reynolds, network)
+        found = aerodynamics(parameters, ANGLES, reynolds, network, case.mach, case.transition)
         useful = (found.lift >= lift) & (found.confidence >= LEAST_CONFIDENCE)
+        if case.mach:
+            useful &= case.mach < found.critical_mach + BUFFET
         if not useful.any():
             return None
-        best = int(np.argmin(np.where(useful, found.drag, np.inf)))
-        drags.append(found.drag[best])
-        moments.append(found.moment[best])
-        confidences.append(found.confidence[best])
-    return Trimmed(case.drag(np.array(drags)), float(min(moments)), float(min(confidences)))
+        cost = -found.lift / found.drag if case.best_ratio else found.drag
+        best = int(np.argmin(np.where(useful, cost, np.inf)))
+        rows = (found.lift, found.drag, found.moment, found.confidence, found.critical_mach)
+        points.append([values[best] for values in rows])
+    lifts, drags, moments, confidences, critical = np.array(points).T
+    return Trimmed(
+        objective=case.objective(lifts, drags),
+        lift=float(np.average(lifts, weights=case.weights)),
+        drag=1e4 * float(np.average(drags, weights=case.weights)),
+        moment=float(moments.min()),
+        confidence=float(confidences.min()),
+        critical_mach=float(critical.min()),
+    )
 
 
 def known_section(file: str) -> dict[str, Any]:
@@ -65,7 +86,7 @@ def known_section(file: str) -> dict[str, Any]:
     return parameters
 
 
-def broken_rules(parameters: Mapping[str, Any]) -> list[str]:
+def broken_rules(parameters: Mapping[str, Any], shape: str) -> list[str]:
     """Return the explicit limits that a known section exceeds as fitted."""
     design = {
         "upper": parameters["upper_weights"],
@@ -73,4 +94,4 @@ def broken_rules(parameters: Mapping[str, Any]) -> list[str]:
         "leading edge": parameters["leading_edge_weight"],
         "angle": 0.0,
     }
-    return exceeded(design)
+    return exceeded(design, shape)

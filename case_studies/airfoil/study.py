@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import archeng
-from case_studies.airfoil.cases import CASES, CHECK_NETWORK, simulated_limits
+from case_studies.airfoil.cases import CASES, CHECK_NETWORK, Case, simulated_limits
 from case_studies.airfoil.model import build_model
 from case_studies.airfoil.sections import trimmed
 from case_studies.airfoil.simulator import SectionDrag, kulfan
@@ -43,11 +43,12 @@ class Record:
 
     Attributes
     ----------
-    drag : float
-        Of the best design that satisfies everything, counts; NaN if there is none.
-    check_drag : float
+    objective : float
+        Of the best design that satisfies everything: drag in counts, or lift over drag; NaN if
+        there is none.
+    check_objective : float
         The same section by the largest network, at its own best angles; NaN if that one sees it
-        stall.
+        stall, or is not confident.
     calls, infeasible_calls : int
         As the simulator counted and judged them.
     violating_calls : int
@@ -59,13 +60,13 @@ class Record:
     seconds, simulator_seconds : float
     stopped : str
     design : dict
-    curve : list of (calls, counts)
-        Least drag after so many calls.
+    curve : list of (calls, objective)
+        Best objective after so many calls.
     """
 
     seed: int
-    drag: float
-    check_drag: float
+    objective: float
+    check_objective: float
     calls: int
     infeasible_calls: int
     violating_calls: int
@@ -77,9 +78,9 @@ class Record:
     design: dict[str, Any]
     curve: list[tuple[int, float]]
 
-    def calls_to(self, drag: float) -> int | None:
-        """Return after how many calls a design had at most this drag; None if never."""
-        return next((calls for calls, best in self.curve if best <= drag), None)
+    def calls_to(self, objective: float, case: Case) -> int | None:
+        """Return after how many calls a design was as good as this; None if never."""
+        return next((n for n, best in self.curve if not case.better(objective, best)), None)
 
 
 def run_seed(
@@ -93,6 +94,7 @@ def run_seed(
         build_model(case),
         simulator,
         simulated=simulated_limits(case),
+        sense=case.sense,
         max_evaluations=setup.calls,
         seed=seed,
         callback=callback,
@@ -105,8 +107,8 @@ def run_seed(
     check = trimmed(kulfan(result.design), case, CHECK_NETWORK) if found else None
     return Record(
         seed=seed,
-        drag=result.fun if found else np.nan,
-        check_drag=np.nan if check is None else check.drag,
+        objective=result.fun if found else np.nan,
+        check_objective=np.nan if check is None else check.objective,
         calls=simulator.n_calls,
         infeasible_calls=simulator.n_infeasible,
         violating_calls=sum(bool(e.violated) for e in result.evaluations),
@@ -116,14 +118,14 @@ def run_seed(
         simulator_seconds=sum(e.seconds for e in result.evaluations),
         stopped=result.message,
         design={v.name: np.asarray(result.design[v.name]).tolist() for v in result.variables},
-        curve=improvements((e.objective, e.acceptable) for e in result.evaluations),
+        curve=improvements(case, ((e.objective, e.acceptable) for e in result.evaluations)),
     )
 
 
-def improvements(calls: Iterable[tuple[float, bool]]) -> list[tuple[int, float]]:
+def improvements(case: Case, calls: Iterable[tuple[float, bool]]) -> list[tuple[int, float]]:
     """Return the steps (calls, best so far) over the calls that satisfy everything."""
     steps: list[tuple[int, float]] = []
-    for k, (drag, acceptable) in enumerate(calls, start=1):
-        if acceptable and (not steps or drag < steps[-1][1]):
-            steps.append((k, drag))
+    for k, (objective, acceptable) in enumerate(calls, start=1):
+        if acceptable and (not steps or case.better(objective, steps[-1][1])):
+            steps.append((k, objective))
     return steps

@@ -1,4 +1,4 @@
-"""The airfoil: simulator against known sections, formulas against aerosandbox, runs, commands."""
+"""The airfoil at low speed: known sections, formulas against aerosandbox, runs, commands."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 import archeng
 from case_studies.airfoil import CASES, SectionDrag, build_model, simulated_limits
 from case_studies.airfoil.__main__ import main
-from case_studies.airfoil.cases import LEAST_CONFIDENCE, LEAST_MOMENT, reference
+from case_studies.airfoil.cases import LEAST_CONFIDENCE, reference
 from case_studies.airfoil.limits import exceeded, limits, surface
-from case_studies.airfoil.model import WIGGLINESS
 from case_studies.airfoil.reference import gradient_optimum
 from case_studies.airfoil.sections import known_section, trimmed
+from case_studies.airfoil.shapes import LOW_SPEED
 from case_studies.airfoil.simulator import aerodynamics, kulfan
 from case_studies.airfoil.study import Setup, improvements, run_seed
 
 POINT, POLAR = CASES["point"], CASES["polar"]
-START = {**reference()["start"], "angle": [6.0]}
+START = {**reference()["starts"]["NACA 4412"], "angle": [6.0]}
 
 
 def optimum(name: str) -> dict:
@@ -85,7 +85,7 @@ def test_it_is_neuralfoil():
 
 
 def test_simulator_counts_and_can_be_pickled():
-    simulator = SectionDrag()
+    simulator = SectionDrag(POINT)
     legal = optimum("point")
     thin = {**legal, "upper": 0.9 * np.array(legal["upper"])}
     first = simulator(legal)
@@ -118,7 +118,7 @@ def test_without_neuralfoil_the_message_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "neuralfoil", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"archeng\[airfoil\]"):
-        SectionDrag()(optimum("point"))
+        SectionDrag(POINT)(optimum("point"))
 
 
 # -- formulas -----------------------------------------
@@ -135,7 +135,7 @@ def test_surfaces_are_those_of_aerosandbox():
 
 
 def test_rows_of_the_model_are_the_geometry_of_aerosandbox():
-    model = build_model()
+    model = build_model(POINT)
     for design in designs(5, seed=2):
         table, section = model.violations(design), as_aerosandbox(design)
         for station in (0.02, 0.33, 0.9, 0.96):
@@ -151,14 +151,14 @@ def test_rows_of_the_model_are_the_geometry_of_aerosandbox():
 def test_the_limit_of_the_wiggles_is_twice_that_of_naca_0012():
     section = known_section("naca0012")
     bends = [np.diff(section[f"{side}_weights"], 2) for side in ("upper", "lower")]
-    assert pytest.approx(2 * sum(float(b @ b) for b in bends), rel=1e-6) == WIGGLINESS
+    assert pytest.approx(2 * sum(float(b @ b) for b in bends), rel=1e-6) == LOW_SPEED.wiggliness
 
 
 @pytest.mark.parametrize("case", [POINT, POLAR])
 def test_the_judge_has_the_rows_of_the_model(case):
     model = build_model(case)
     table = model.violations(optimum(case.name))
-    judged = limits(optimum(case.name))
+    judged = limits(optimum(case.name), LOW_SPEED.name)
     rows = [e for e in table if e.name.startswith(("thickness", "trailing", "wiggl", "more"))]
     assert len(rows) == 12 + len(case.lifts) - 1
     for entry in rows:
@@ -168,10 +168,10 @@ def test_the_judge_has_the_rows_of_the_model(case):
 
 
 def test_the_judge_agrees_with_the_model():
-    model, legal = build_model(), 0
+    model, legal = build_model(POINT), 0
     for design in designs(300, seed=3):
         feasible = model.violations(design).maximum == 0
-        assert (not exceeded(design)) == feasible
+        assert (not exceeded(design, LOW_SPEED.name)) == feasible
         legal += feasible
     assert 20 < legal < 280
 
@@ -181,12 +181,12 @@ def test_the_judge_agrees_with_the_model():
     [
         ({"angle": [18.5]}, "angle, most"),
         ({"leading edge": -1.01}, "leading edge"),
-        ({"upper": [0.04, *reference()["start"]["upper"][1:]]}, "blunt above"),
+        ({"upper": [0.04, *START["upper"][1:]]}, "blunt above"),
         ({"upper": [float("nan")] * 8}, "wiggliness"),
     ],
 )
 def test_the_judge_sees_bounds(change, name):
-    assert name in exceeded({**optimum("point"), **change})
+    assert name in exceeded({**optimum("point"), **change}, LOW_SPEED.name)
 
 
 # -- the optimum by gradients -----------------------------------------
@@ -197,27 +197,27 @@ def test_the_recorded_optimum_is_legal_and_has_its_drag(case):
     design = optimum(case.name)
     assert build_model(case).violations(design).maximum == 0
     found = SectionDrag(case)(design)
-    assert found.objective == pytest.approx(reference()["optima"][case.name]["drag"], rel=1e-9)
+    assert found.objective == pytest.approx(reference()["optima"][case.name]["objective"], rel=1e-9)
     for name, (low, _) in simulated_limits(case).items():
         assert found.constraints[name] >= low
-    assert min(v for k, v in found.constraints.items() if "moment" in k) < LEAST_MOMENT + 1e-5
+    assert min(v for k, v in found.constraints.items() if "moment" in k) < case.least_moment + 1e-5
     assert min(v for k, v in found.constraints.items() if "conf" in k) >= LEAST_CONFIDENCE
 
 
 def test_ipopt_finds_the_recorded_optimum():
     design = gradient_optimum(POINT, START)
     assert design is not None
-    drag = reference()["optima"]["point"]["drag"]
-    assert SectionDrag()(design).objective == pytest.approx(drag, rel=1e-5)
+    drag = reference()["optima"]["point"]["objective"]
+    assert SectionDrag(POINT)(design).objective == pytest.approx(drag, rel=1e-5)
 
 
 # -- runs -----------------------------------------
 
 
 def test_a_short_run_improves_without_infeasible_calls():
-    simulator = SectionDrag()
+    simulator = SectionDrag(POINT)
     result = archeng.solve(
-        build_model(), simulator, simulated=simulated_limits(POINT), max_evaluations=40, seed=1
+        build_model(POINT), simulator, simulated=simulated_limits(POINT), max_evaluations=40, seed=1
     )
     assert result.nfev == simulator.n_calls == 40
     assert result.n_infeasible_calls == simulator.n_infeasible == 0
@@ -234,17 +234,17 @@ def test_one_seed_of_the_study_with_six_lifts():
     record = run_seed(Setup("polar", calls=400, plain=True), seed=1)
     assert (record.calls, record.infeasible_calls) == (400, 0)
     assert record.violating_calls > 0
-    assert not exceeded(record.design)
-    assert SectionDrag(POLAR)(record.design).objective == pytest.approx(record.drag, rel=1e-12)
+    assert not exceeded(record.design, LOW_SPEED.name)
+    assert SectionDrag(POLAR)(record.design).objective == pytest.approx(record.objective, rel=1e-12)
     assert all(record.simulated[k] >= v for k, (v, _) in simulated_limits(POLAR).items())
-    assert record.curve[-1][1] == record.drag < record.curve[0][1]
-    assert record.calls_to(record.drag) == record.curve[-1][0]
-    assert record.calls_to(0.0) is None
+    assert record.curve[-1][1] == record.objective < record.curve[0][1]
+    assert record.calls_to(record.objective, POLAR) == record.curve[-1][0]
+    assert record.calls_to(0.0, POLAR) is None
 
 
 def test_curves_skip_calls_that_violate_something():
     calls = [(9.0, False), (12.0, True), (10.0, False), (13.0, True), (11.0, True)]
-    assert improvements(calls) == [(2, 12.0), (5, 11.0)]
+    assert improvements(POINT, calls) == [(2, 12.0), (5, 11.0)]
 
 
 # -- the command line -----------------------------------------
@@ -252,7 +252,7 @@ def test_curves_skip_calls_that_violate_something():
 
 def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
-    arguments = ["--plain", "--seeds", "1", "--calls", "120", "--out", str(out)]
+    arguments = ["--case", "point", "--plain", "--seeds", "1", "--calls", "120", "--out", str(out)]
     assert main(arguments) == 0
     first = capsys.readouterr()
     assert "- infeasible calls: 0 of 120, judged in NumPy at every call" in first.out
@@ -274,6 +274,6 @@ def test_command_line_mistakes(tmp_path, capsys):
     assert stop.value.code == 2
     (tmp_path / "point_60.json").write_text('{"seeds": [{}]}')
     with pytest.raises(SystemExit) as stop:
-        main(["--quick", "--out", str(tmp_path)])
+        main(["--case", "point", "--quick", "--out", str(tmp_path)])
     assert stop.value.code == 2
     assert "choose another --out" in capsys.readouterr().err
