@@ -151,19 +151,20 @@ def looked(fs: FeasibleSet, inputs: Symbols) -> Symbols:
     A = gradients / ca.repmat(norms, 1, n)
 
     # Rows that are undefined, or infinitely steep, at z leave the linearisation.
-    defined = ca.fabs(c) < LARGE
-    usable = ca.logic_and(defined, ca.sum2(ca.fabs(A)) < LARGE)
+    defined, lengths = ca.fabs(c) < LARGE, ca.sqrt(ca.sum2(A * A))
+    usable = ca.logic_and(defined, lengths < LARGE)
+    lengths = ca.if_else(usable, lengths, 0)
     if m_n:
         A = ca.if_else(ca.repmat(usable, 1, n), A, 0)
     low, high = scaled_limits(inputs)
     outside = _outside(c, low, high)
     violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(ca.fmax(outside, 0)), ca.inf)
     outside = ca.if_else(defined, outside - inputs["slack"], 1.0)
-    lengths, held = ca.sqrt(ca.sum2(A * A)), ca.fabs(u) > 0
+    held = ca.fabs(u) > 0
     known = ca.vertcat(
         violation,
         ca.mmax(outside),
-        ca.norm_inf(z + A.T @ u),
+        ca.norm_inf(z + (u.T @ A).T),
         ca.norm_inf(z),
         ca.dot(z, z) / 2,
         ca.mmin(ca.if_else(held, lengths, 1)),

@@ -93,6 +93,7 @@ class StepFunction:
     """
 
     def __init__(self, feasible_set: FeasibleSet, memory: Memory, kind: Kind) -> None:
+        self._memory = memory
         self._relaxed, self._reflected = kind == "elastic", kind == "reflected"
         inputs = memory.symbols("z", "u", "shift", "price", "L", "norms", "low", "high")
         if feasible_set.is_linear:
@@ -177,7 +178,7 @@ def _step(fs: FeasibleSet, known: Symbols, kind: Kind) -> Symbols:
     infeasible = ca.mmax(ca.fmax(lba - Ad, Ad - uba))
     info = ca.vertcat(
         ca.MX(0) if kind == "elastic" else infeasible,
-        ca.norm_inf(W @ d + g + A.T @ u_next),
+        ca.norm_inf(W @ d + g + (u_next.T @ A).T),
         ca.norm_inf(d),
         ca.norm_inf(u_next),
         ca.dot(z, d),
