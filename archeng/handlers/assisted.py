@@ -106,10 +106,10 @@ class Assisted:
         best = _best(merits, notes.begin)
         asked = notes.wait == 0 and (notes.gathered or not _many(search))
         if best is not None and asked:
-            search, proposed = self._proposals(search, rng, known, best, float(merits[best]))
+            notes, proposed = self._proposals(search, notes, rng, known, best, float(merits[best]))
+            search = _with(search, notes)
             if proposed is not None:
                 return search, proposed
-            notes = Notes.of(search)
         search, population = self._arch.populate(search, rng, known)
         if best is not None and notes.to_inject:
             x = known.points[best]
@@ -155,10 +155,9 @@ class Assisted:
         notes = looked(notes, best)
         if self._limits:
             notes = repriced(notes, self._limits, found.simulated[0])
-        if notes.trust.radius > _AGAIN:
-            notes = replace(notes, small=np.nan)
-        elif np.isnan(notes.small):
-            notes = replace(notes, small=best)
+        small = notes.trust.radius <= _AGAIN
+        if small == np.isnan(notes.small):
+            notes = replace(notes, small=best if small else np.nan)
         if notes.trust.exhausted:
             notes = self._again_if_it_paid(notes, best)
         ended = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
@@ -181,10 +180,15 @@ class Assisted:
         return self._settings.stop_tests and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
-        self, search: Search, rng: np.random.Generator, known: Known, best: int, merit: float
-    ) -> tuple[Search, Population | None]:
+        self,
+        search: Search,
+        notes: Notes,
+        rng: np.random.Generator,
+        known: Known,
+        best: int,
+        merit: float,
+    ) -> tuple[Notes, Population | None]:
         """Make proposals around the design of the lowest merit; None if the round is over."""
-        notes = Notes.of(search)
         inverse = search.state.reference / notes.sigma
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
@@ -196,18 +200,22 @@ class Assisted:
             trust = moved(trust, frame.distance(notes.centre))
         over = notes.misses >= notes.patience and not trust.collapsed
         if over or trust.exhausted:
-            return _with(search, after_round(notes, search.parameters.n)), None
+            return after_round(notes, search.parameters.n), None
         if len(notes.starts) == 0:
             notes = replace(notes, starts=self._proposer.far_designs(frame, _STARTS, rng))
         seen = known.last_and(best, _REMEMBERED)
         trust, selection, proposal = self._proposer.propose(
             frame, seen, trust, notes.selection, notes.starts, rng, self._guards(notes)
         )
-        notes = replace(notes, trust=trust, selection=selection)
         if proposal is None:
-            return _with(search, after_round(notes, search.parameters.n)), None
+            notes = replace(notes, trust=trust, selection=selection)
+            return after_round(notes, search.parameters.n), None
+        # Far away, or by a random model, there is no reason to reprice the constraints.
+        near = proposal.mode is Mode.EXPLOIT
         notes = replace(
             notes,
+            trust=trust,
+            selection=selection,
             best=merit,
             centre=frame.centre,
             violates=int(np.any(self._limits.violations(known.simulated[best]) > 0)),
@@ -215,15 +223,13 @@ class Assisted:
             step=proposal.step,
             slope=proposal.slope,
             spread=proposal.spread,
+            prices=proposal.prices if near else notes.prices,
+            expected=proposal.expected if near else np.full(len(self._limits), np.nan),
         )
-        if proposal.mode is Mode.EXPLOIT:
-            notes = replace(notes, prices=proposal.prices, expected=proposal.expected)
-        else:  # far away, or by a random model: no reason to reprice the constraints
-            notes = replace(notes, expected=np.full(len(self._limits), np.nan))
         found = [proposal.repair, *self._more(frame, seen, notes, proposal, rng)]
         repairs = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in found]
         points = np.array([r.x for r in repairs])
-        return _with(search, notes), Population(points, tuple(repairs), proposed=True)
+        return notes, Population(points, tuple(repairs), proposed=True)
 
     def _more(
         self,

@@ -119,6 +119,7 @@ def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
         nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian], (1,)),
         nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
+        hessian_sparsity=hessian.sparsity(),
         functions=model.functions,
     )
 

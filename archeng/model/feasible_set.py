@@ -71,8 +71,8 @@ class FeasibleSet:
         What compiling changed: dropped rows, merged bounds, eliminated variables.
     all_rows, nonlinear_rows_and_jacobian, nonlinear_hessian : FastFunction
         Exact CasADi functions of x, with dense results.
-    jacobian_sparsity : casadi.Sparsity
-        Where the gradients of the nonlinear rows can be nonzero.
+    jacobian_sparsity, hessian_sparsity : casadi.Sparsity
+        Where the gradients of the nonlinear rows, and the Hessian of their sum, can be nonzero.
     functions : tuple
         Python functions behind the rows, kept alive. With any, the set cannot be pickled.
     """
@@ -97,6 +97,7 @@ class FeasibleSet:
     nonlinear_rows_and_jacobian: FastFunction
     nonlinear_hessian: FastFunction
     jacobian_sparsity: Any
+    hessian_sparsity: Any
     functions: tuple[Any, ...] = ()
 
     @property
@@ -126,6 +127,12 @@ class FeasibleSet:
 
     def box(self) -> tuple[Floats, Floats]:
         """Lower and upper bound of each free variable, infinite where there is none."""
+        low, high = self.bounds
+        return low.copy(), high.copy()
+
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The box, not to be changed."""
         low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
         low[self.bounded] = self.lower[: len(self.bounded)]
         high[self.bounded] = self.upper[: len(self.bounded)]

@@ -46,8 +46,11 @@ class FastFunction:
 
     def __call__(self, *arguments: Floats) -> list[Floats]:
         """Evaluate on vectors and matrices of the right sizes."""
-        for target, value in zip(self._in, arguments, strict=True):
-            target[:] = value if value.ndim == 1 else value.reshape(-1, order="F")
+        for flat, full, value in zip(self._in, self._inputs, arguments, strict=True):
+            if value.ndim == 1:
+                flat[:] = value
+            else:
+                full[:] = value
         self._evaluate()
         return [
             flat.copy() if vector else full.copy(order="F")

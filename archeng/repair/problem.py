@@ -67,7 +67,7 @@ class Metric:
     @cached_property
     def inner_bounds(self) -> Limits:
         """Bounds (n,) a hundredth of a deviation further inside."""
-        low, high = self.feasible_set.box()
+        low, high = self.feasible_set.bounds
         step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
         return low + step, high - step
 
@@ -118,11 +118,8 @@ class Problem:
 
     def point(self, z: Floats) -> Floats:
         """Return y = x + L z with its bounds enforced to the last bit."""
-        y = self.x + self.metric.L @ z
-        fs = self.feasible_set
-        k = len(fs.bounded)
-        y[fs.bounded] = np.minimum(np.maximum(y[fs.bounded], fs.lower[:k]), fs.upper[:k])
-        return y
+        low, high = self.feasible_set.bounds
+        return np.minimum(np.maximum(self.x + self.metric.L @ z, low), high)
 
     def first_start(self) -> Floats:
         """Whitened displacement (n,) at which the solvers begin.

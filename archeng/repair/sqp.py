@@ -16,20 +16,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
 
 import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
+from archeng.repair.look import Look, LookFunction, Memory
 from archeng.repair.problem import Problem
-from archeng.repair.step import Step, StepFunction
+from archeng.repair.step import Kind, Step, StepFunction
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
 _CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would only creep
 _ARMIJO = 1e-4
-_LAST = 3e-6  # after a step shorter than this, look whether it was the last one
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _PRICE = 1e3  # of relaxing a row, relative to the size of z
 _ALMOST = 0.9  # of a step that ends where rows are undefined, just beyond their domain
@@ -82,13 +81,16 @@ NEARBY = Effort(15, 1, 2, foresee=True)
 
 
 class SequentialQp:
-    """One SQP solver for all repairs of a feasible set; its step function is compiled once."""
+    """One SQP solver for all repairs of a feasible set; its functions are compiled once."""
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._plain = StepFunction(feasible_set)
-        self._lazy: dict[str, StepFunction] = {}
-        self._loaded: tuple[Problem, Floats, Floats] | None = None
+        self._memory = Memory(feasible_set)
+        self._steps: dict[Kind, StepFunction] = {}
+        self._straight = self._function("straight")
+        self._last_reflected = Look(np.zeros(feasible_set.m), 0.0, True, 0.0, 0.0, 0.0, 0.0, 0.0)
+        if not feasible_set.is_linear:
+            self._look = LookFunction(feasible_set, self._memory)
 
     def solve(
         self,
@@ -99,35 +101,35 @@ class SequentialQp:
         effort: Effort = THOROUGH,
     ) -> Answer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
-        self._plain.load(problem, lower, upper)
-        self._loaded = (problem, lower, upper)
-        self._ready: set[str] = set()
-        self._indefinite = False
-        self._hopeless = 0
         fs = self._set
-        u = np.zeros(fs.m)
-        step = self._plain(z, u)
         if fs.is_linear:
+            step = self._first_step(problem, lower, upper, z)
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return Answer(outcome, z + step.d, step.u, 1, step.unsteady)
+        self._memory.load(problem, lower, upper)
+        self._indefinite = False
+        self._hopeless = 0
+        u = np.zeros(fs.m)
+        here, step = self._look(z, u), self._straight()
         rho, n_relaxed, u_kept = 1.0, 0, u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
-                close = iteration > 1 and step.violation < _CLOSE
+                close = iteration > 1 and here.violation < _CLOSE
                 relax = not close and n_relaxed < effort.relaxed_steps
-                step = self._harder_step(z, u, step, relax)
+                here, step = self._harder_step(z, u, here, step, relax)
                 if not step.solved:
                     return Answer(Outcome.FAILED, z, u_kept, iteration)
-            self._hopeless += not step.relaxed and step.largest > _PRICE * (1.0 + step.size)
+            self._hopeless += not step.relaxed and step.largest > _PRICE * (1.0 + here.size)
             rho = max(2.0 * step.largest, 0.5 * rho)
             first = effort.foresee and iteration == 1 and not step.relaxed
-            accepted = self._search(z, u, step, rho, only_full=first)
+            accepted = self._search(z, u, here, step, rho, only_full=first)
             if first and accepted is None:
-                ahead = self._plain(z, step.u)
+                self._look(z, step.u)
+                ahead = self._convex("plain", step.u)()
                 if ahead.solved:
                     u, step = step.u, ahead
                     rho = max(2.0 * step.largest, 0.5 * rho)
-                accepted = self._search(z, u, step, rho)
+                accepted = self._search(z, u, here, step, rho)
             if accepted is None or self._hopeless > effort.hopeless_steps:
                 short = step.relaxed and step.longest < 1e-5
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
@@ -137,107 +139,138 @@ class SequentialQp:
             u = np.zeros(fs.m) if relaxed else step.u
             u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
-            z, step, moved = accepted
-            if _converged(step) and not relaxed:
-                steep = (step.flattest, step.steepest)
-                return Answer(Outcome.CONVERGED, z, u, iteration, step.residual, steep)
-            if moved < _STEP_TOLERANCE * (1.0 + step.size):
-                outcome = Outcome.CONVERGED if step.satisfied else Outcome.INFEASIBLE
-                return Answer(outcome, z, u, iteration, None, (step.flattest, step.steepest))
+            z, here, moved, known = accepted
+            steep = (here.flattest, here.steepest)
+            if _converged(here) and not relaxed:
+                return Answer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
+            if moved < _STEP_TOLERANCE * (1.0 + here.size):
+                outcome = Outcome.CONVERGED if here.satisfied else Outcome.INFEASIBLE
+                return Answer(outcome, z, u, iteration, None, steep)
+            step = known or self._next_function(step, u)()
         return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
     def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
         """Return the shortest step (n,) to the linearised rows, None if there is none."""
-        self._plain.load(problem, lower, upper)
-        step = self._plain(z, np.zeros(self._set.m))
+        step = self._first_step(problem, lower, upper, z)
         return step.d if step.solved else None
 
+    def _first_step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Step:
+        """Return the step from z without multipliers."""
+        self._memory.load(problem, lower, upper)
+        if self._set.is_linear:
+            self._memory["z"][:] = z
+        else:
+            self._look(z, np.zeros(self._set.m))
+        return self._straight()
+
     def _search(
-        self, z: Floats, u: Floats, step: Step, rho: float, only_full: bool = False
-    ) -> tuple[Floats, Step, float] | None:
+        self, z: Floats, u: Floats, here: Look, step: Step, rho: float, only_full: bool = False
+    ) -> tuple[Floats, Look, float, Step | None] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
-        Returns the accepted point, the next step from there, already computed, and how far
-        the point has moved.
+        Returns the accepted point, the look at it, which is the last one, how far the point has
+        moved, and the next step if it is known already.
         """
-        merit = step.half_squared + rho * step.violation
-        promised = max(-step.slope + rho * step.violation, 0.0)
+        merit = here.half_squared + rho * here.violation
+        promised = max(-step.slope + rho * here.violation, 0.0)
         slack = 1e-12 * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
 
-        def accept(there: Step, t: float) -> bool:
+        def accept(there: Look, t: float) -> bool:
             value = there.half_squared + rho * there.violation
             if not math.isfinite(merit):
                 return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(u) if step.relaxed else step.u
-        function = self._next_function(step)
+        look = self._look_ahead if self._reflects(step) else self._look_only
         trial = z + step.d
-        if step.longest < _LAST:
-            there = self._function("none")(trial, after)
-            if _converged(there) and accept(there, 1.0):
-                return trial, there, step.longest
-        there = function(trial, after)
+        there, following = look(trial, after)
         if accept(there, 1.0):
-            return trial, there, step.longest
+            return trial, there, step.longest, following
         if only_full:
             return None
-        if not math.isfinite(there.violation):
+        undefined = not math.isfinite(there.violation)
+        if undefined:
             self._hopeless += 1
         elif not step.relaxed:
-            bend = there.c - step.c - step.Ad
-            again = self._function("reflected") if step.reflected else self._plain
-            corrected = again(z, u, shift=bend)
+            bend = there.c - here.c - step.Ad
+            corrected = self._corrected(z, u, step, bend)
             if corrected.solved:
                 curved = z + corrected.d
-                at_curve = function(curved, after)
+                at_curve, following = look(curved, after)
                 if accept(at_curve, 1.0):
-                    return curved, at_curve, corrected.longest
-        undefined = not math.isfinite(there.violation)
+                    return curved, at_curve, corrected.longest, following
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
-            there = function(trial, after)
+            there, following = look(trial, after)
             if accept(there, t):
-                return trial, there, t * step.longest
+                return trial, there, t * step.longest, following
         return None
 
-    def _next_function(self, step: Step) -> StepFunction:
-        """Choose the step function for the end of a step: near a solution trust its rows."""
-        if step.longest < _NEAR:
-            return self._function("augmented")
-        return self._function("reflected") if self._indefinite else self._plain
+    def _look_only(self, z: Floats, u: Floats) -> tuple[Look, None]:
+        return self._look(z, u), None
 
-    def _harder_step(self, z: Floats, u: Floats, step: Step, relax: bool) -> Step:
+    def _look_ahead(self, z: Floats, u: Floats) -> tuple[Look, Step]:
+        """Look at a point and take the next step, with reflected eigenvalues.
+
+        If they cannot be computed, the point is judged by the last one where they could be.
+        """
+        there, step = self._look(z, u), self._function("reflected")()
+        if step.computed:
+            self._last_reflected = there
+        return self._last_reflected, step
+
+    def _corrected(self, z: Floats, u: Floats, step: Step, bend: Floats) -> Step:
+        """Return the step from z again, with the linearised rows moved by what they bend (m,)."""
+        here = self._look(z, u)
+        if not step.reflected:
+            return self._convex("plain", u)(shift=bend)
+        corrected = self._function("reflected")(shift=bend)
+        if corrected.computed:
+            self._last_reflected = here
+        return corrected
+
+    def _reflects(self, step: Step) -> bool:
+        """Whether the next step is computed with reflected eigenvalues."""
+        return self._indefinite and not step.longest < _NEAR
+
+    def _next_function(self, step: Step, u: Floats) -> StepFunction:
+        """Choose the step function for the end of a step: near a solution trust its rows."""
+        if self._reflects(step):
+            return self._function("reflected")
+        return self._convex("augmented" if step.longest < _NEAR else "plain", u)
+
+    def _convex(self, kind: Kind, u: Floats) -> StepFunction:
+        """Return the step function of a kind, or the same without curvature if u has none."""
+        curved = u[self._set.m - self._set.n_nonlinear :].any()
+        return self._function(kind) if curved else self._straight
+
+    def _harder_step(
+        self, z: Floats, u: Floats, here: Look, step: Step, relax: bool
+    ) -> tuple[Look, Step]:
         """Make the quadratic model convex; if the rows are inconsistent too, relax them.
 
         Without multipliers the model is convex already. Those of relaxed rows are prices, not
         curvature weights: they are not kept.
         """
         if np.any(u):
-            step = self._function("reflected")(z, u)
+            here, step = self._look_ahead(z, u)
             if step.solved:
                 self._indefinite = True
-                return step
+                return here, step
         if not relax:
-            return step
+            return here, step
         price = _PRICE * (1.0 + float(np.abs(z).max()))
-        return self._function("elastic")(z, np.zeros_like(u), price=price)
+        here = self._look(z, np.zeros_like(u))
+        return here, self._function("elastic")(price=price)
 
-    def _function(self, name: Literal["augmented", "reflected", "elastic", "none"]) -> StepFunction:
-        """Return another step function, compiled on first use, loaded with this problem."""
-        if name not in self._lazy:
-            self._lazy[name] = (
-                StepFunction(self._set, elastic=True)
-                if name == "elastic"
-                else StepFunction(self._set, hessian=name)
-            )
-        if name not in self._ready:
-            assert self._loaded is not None
-            self._lazy[name].load(*self._loaded)
-            self._ready.add(name)
-        return self._lazy[name]
+    def _function(self, kind: Kind) -> StepFunction:
+        """Return a step function, compiled on first use."""
+        if kind not in self._steps:
+            self._steps[kind] = StepFunction(self._set, self._memory, kind)
+        return self._steps[kind]
 
 
-def _converged(step: Step) -> bool:
-    """Whether z, where the step was computed, solves the problem."""
-    return step.satisfied and step.residual <= _TOLERANCE * (1.0 + step.size)
+def _converged(here: Look) -> bool:
+    """Whether the point of the look solves the problem."""
+    return here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)

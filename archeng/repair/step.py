@@ -1,7 +1,7 @@
 r"""One SQP step as a single compiled CasADi function.
 
-At an iterate z with multipliers u the function evaluates the rows and their whitened
-gradients, builds the quadratic model of the repair problem and solves it by DAQP, all without
+From what a look has found at an iterate z with multipliers u (:mod:`archeng.repair.look`) the
+function builds the quadratic model of the repair problem and solves it by DAQP, all without
 returning to Python in between.
 
 ==========  =====================================================  ==============
@@ -29,10 +29,8 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.problem import Problem
+from archeng.repair.look import INFINITE, LARGE, Memory, Symbols, finite_rows, looked, scaled_limits
 
-_INFINITE = 1e30  # DAQP's own infinity
-_LARGE = 1e20
 _REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
 _WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
 _CONVEXIFY: Any = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
@@ -42,32 +40,24 @@ _QP_OPTIONS: Any = {
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
 
-Hessian = Literal["plain", "augmented", "reflected", "none"]
+Kind = Literal["straight", "plain", "augmented", "reflected", "elastic"]
 
 
 class Step(NamedTuple):
-    """What is known at an iterate z, and the step from there.
+    """The step from an iterate z.
 
     Attributes
     ----------
     d, u : ndarray, shapes (n,) and (m,)
         Step and its multipliers.
-    c, Ad : ndarray, shape (m,)
-        Scaled rows at z, and their predicted change along the step.
-    violation : float
-        Sum of the scaled violations at z; infinite if a row is undefined there.
-    satisfied : bool
-        Every row is within its slack at z.
-    residual : float
-        Largest entry of z + A^T u for the multipliers given, 0 at a solution.
+    Ad : ndarray, shape (m,)
+        Predicted change of the scaled rows along the step.
     unsteady : float
         Largest entry of the gradient of the quadratic model at the step, 0 if solved exactly.
-    longest, largest, size : float
-        Largest entries of the step, of its multipliers, and of z.
-    half_squared, slope : float
-        |z|^2 / 2, and its derivative along the step.
-    flattest, steepest : float
-        Shortest and longest scaled gradient at z of the rows with a multiplier.
+    longest, largest : float
+        Largest entries of the step and of its multipliers.
+    slope : float
+        Derivative of |z|^2 / 2 along the step.
     solved : bool
         The quadratic program was solved: the step satisfies the linearised rows (unless they
         were relaxed) and is stationary.
@@ -75,228 +65,138 @@ class Step(NamedTuple):
         The step comes from the elastic program.
     reflected : bool
         Negative eigenvalues of W were reflected.
+    computed : bool
+        There are numbers at all: the eigenvalue iteration converged.
     """
 
     d: Floats
     u: Floats
-    c: Floats
     Ad: Floats
-    violation: float
-    satisfied: bool
-    residual: float
     unsteady: float
     longest: float
     largest: float
-    size: float
-    half_squared: float
     slope: float
-    flattest: float
-    steepest: float
     solved: bool
     relaxed: bool
     reflected: bool
+    computed: bool
 
 
 class StepFunction:
-    """The compiled step for one feasible set.
+    """The compiled step for one feasible set, from the last look.
 
-    ``hessian`` says how W is made convex: not at all, by the squares of the active rows
-    (right next to a solution), or by reflecting its negative eigenvalues (anywhere); with
-    ``none`` no step is computed, only what is known at z.
-    ``elastic`` relaxes the violated rows.
+    ``kind`` says how W is made convex: not at all (``plain``), by the squares of the active rows
+    (``augmented``, right next to a solution), or by reflecting its negative eigenvalues
+    (``reflected``, anywhere). Without multipliers of nonlinear rows W is the identity, and
+    ``straight`` saves computing it; ``elastic`` does so, too, and relaxes the violated rows.
+    If all rows are linear, the function needs no look: it uses z as it is in the memory.
     """
 
-    def __init__(
-        self, feasible_set: FeasibleSet, *, hessian: Hessian = "plain", elastic: bool = False
-    ) -> None:
-        self.elastic = elastic
-        self._reflected = hessian == "reflected"
-        function = _build(feasible_set, hessian, elastic)
-        self._buffer, self._evaluate = function.buffer()
-        shapes = [function.size_in(i) for i in range(function.n_in())]
-        self._in = {
-            function.name_in(i): np.zeros(shapes[i], order="F") for i in range(function.n_in())
-        }
-        self._flat: dict[str, Any] = {k: a.reshape(-1, order="F") for k, a in self._in.items()}
-        self._out: dict[str, Any] = {
-            function.name_out(i): np.zeros(function.size_out(i)[0]) for i in range(function.n_out())
-        }
-        for i, array in enumerate(self._flat.values()):
-            self._buffer.set_arg(i, memoryview(array))
-        for i, array in enumerate(self._out.values()):
-            self._buffer.set_res(i, memoryview(array))
-        self._metric: object = None
+    def __init__(self, feasible_set: FeasibleSet, memory: Memory, kind: Kind) -> None:
+        self._memory = memory
+        self._relaxed, self._reflected = kind == "elastic", kind == "reflected"
+        inputs = memory.symbols("z", "u", "shift", "price", "L", "norms", "low", "high")
+        if feasible_set.is_linear:
+            inputs |= memory.symbols("x", "K", "slack")
+            found = looked(feasible_set, inputs)
+        else:
+            found = memory.symbols("y", "c", "A", "lengths", "usable")
+            inputs |= found
+        self._evaluate = memory.connect("step", inputs, _step(feasible_set, inputs | found, kind))
+        self._shift, self._price = memory["shift"], memory["price"]
+        self._d, self._u, self._Ad = memory["d"], memory["u_next"], memory["Ad"]
+        self._info = memory["info"]
 
-    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
-        """Set the point, the metric, the scale and the limits for the following calls."""
-        values = self._in
-        if self._metric is not problem.metric:
-            values["L"][:] = problem.metric.L
-            values["K"][:] = problem.metric.constant
-            self._metric = problem.metric
-        flat = self._flat
-        flat["x"][:] = problem.x
-        flat["norms"][:] = problem.norms
-        flat["slack"][:] = problem.slack
-        flat["low"][:] = lower
-        flat["high"][:] = upper
-
-    def __call__(
-        self,
-        z: Floats,
-        u: Floats,
-        *,
-        shift: Floats | float = 0.0,
-        price: float = 0.0,
-    ) -> Step:
-        """Evaluate at z with multipliers u.
+    def __call__(self, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
+        """Return the step.
 
         ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
         that of relaxing the rows, in the elastic program.
         """
-        flat, out = self._flat, self._out
-        flat["z"][:] = z
-        flat["u"][:] = u
-        flat["shift"][:] = shift
-        flat["price"][:] = price
-        out["d"][:] = np.nan
+        self._shift[:] = shift
+        self._price[:] = price
+        computed = True
         try:
             self._evaluate()
         except RuntimeError:  # the eigenvalue iteration did not converge
-            out["info"][3:5] = np.inf
-        (
-            violation, excess, residual, infeasible, unsteady, longest, largest, size,
-            half_squared, slope, flattest, steepest,
-        ) = out["info"].tolist()  # fmt: skip
+            self._d[:] = np.nan
+            self._info[:2] = np.inf
+            computed = False
+        infeasible, unsteady, longest, largest, slope = self._info.tolist()
         return Step(
-            out["d"].copy(),
-            out["u_next"].copy(),
-            out["c"].copy(),
-            out["Ad"].copy(),
-            violation,
-            excess <= 0.0,
-            residual,
+            self._d.copy(),
+            self._u.copy(),
+            self._Ad.copy(),
             unsteady,
             longest,
             largest,
-            size,
-            half_squared,
             slope,
-            flattest,
-            steepest,
             infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price),
-            self.elastic,
+            self._relaxed,
             self._reflected,
+            computed,
         )
 
 
-def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
-    """Build the function (z, u, shift, price; x, L, K, norms, slack, low, high) -> step."""
+def _step(fs: FeasibleSet, known: Symbols, kind: Kind) -> Symbols:
+    """Return the step as expressions of what is known."""
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
-    z, u, shift = ca.MX.sym("z", n), ca.MX.sym("u", m), ca.MX.sym("shift", m)
-    price = ca.MX.sym("price")
-    x, L, K = ca.MX.sym("x", n), ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
-    norms, slack = ca.MX.sym("norms", m), ca.MX.sym("slack", m)
-    lower, upper = ca.MX.sym("low", m), ca.MX.sym("high", m)
-    low = ca.fmax(lower / norms, -_INFINITE)
-    high = ca.fmin(upper / norms, _INFINITE)
-
-    y = x + L @ z
-    c = fs.all_rows.function(y) / norms
-    gradients = K
-    if m_n:
-        _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
-        gradients = ca.vertcat(K, ca.project(jacobian, fs.jacobian_sparsity) @ L)
-    A = gradients / ca.repmat(norms, 1, n)
-
-    # Rows that are undefined, or infinitely steep, at z leave the linearisation.
-    defined = ca.fabs(c) < _LARGE
-    usable = ca.logic_and(defined, ca.sum2(ca.fabs(A)) < _LARGE)
-    if m_n:
-        A = ca.if_else(ca.repmat(usable, 1, n), A, 0)
-    c_safe = ca.if_else(defined, c, 0)
-    outside = ca.fmax(c_safe - high, low - c_safe)
-    excess = ca.fmax(outside, 0)
-    violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(excess), ca.inf)
-    outside = ca.if_else(defined, outside - slack, 1.0)
-
-    lba, uba = low - c_safe - shift, high - c_safe - shift
+    z, u, L, norms = known["z"], known["u"], known["L"], known["norms"]
+    A, usable, shift, price = known["A"], known["usable"], known["shift"], known["price"]
+    c = finite_rows(known["c"])
+    low, high = scaled_limits(known)
+    lba, uba = low - c - shift, high - c - shift
     keep_low = keep_high = usable
     if m_n:
-        # So do sides of rows that are not pinned and that no step of reasonable length can
-        # reach; the merit function sees them.
-        reach, pinned = _REACH * ca.sqrt(ca.sum2(A * A)), high - low < 1
+        # Sides of rows that are not pinned and that no step of reasonable length can reach leave
+        # the linearisation; the merit function sees them.
+        reach, pinned = _REACH * known["lengths"], high - low < 1
         keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
         keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
-    lba = ca.if_else(keep_low, ca.fmax(lba, -_INFINITE), -_INFINITE)
-    uba = ca.if_else(keep_high, ca.fmin(uba, _INFINITE), _INFINITE)
+    lba = ca.if_else(keep_low, ca.fmax(lba, -INFINITE), -INFINITE)
+    uba = ca.if_else(keep_high, ca.fmin(uba, INFINITE), INFINITE)
     W, g = ca.MX.eye(n), z
-    if m_n and hessian != "none":
-        curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])
-        bend = L.T @ curvature @ L
-        bend = ca.if_else(ca.norm_fro(bend) < _LARGE, bend, 0)
+    if kind not in ("straight", "elastic"):
+        curvature = fs.nonlinear_hessian.function(known["y"], (u / norms)[m - m_n :])
+        bend = L.T @ ca.project(curvature, fs.hessian_sparsity) @ L
+        bend = ca.if_else(ca.norm_fro(bend) < LARGE, bend, 0)
         W = W + bend
-        if hessian == "augmented":
+        if kind == "augmented":
             tau, aim = _active_rows(u, A, lba, uba, bend)
             W = W + A.T @ (ca.repmat(tau, 1, n) * A)
             g = z - A.T @ (tau * aim)
         W = (W + W.T) / 2
-        if hessian == "reflected":
+        if kind == "reflected":
             W = ca.convexify(ca.densify(W), _CONVEXIFY)
     W = ca.densify(W)
-
-    if hessian == "none":
-        d, u_next = ca.DM.zeros(n), u
+    if kind == "elastic":
+        excess = ca.fmax(ca.fmax(c - high, low - c), 0)
+        d, u_next = _elastic_qp(n, m, W, g, A, lba, uba, excess, price)
     else:
-        solve = _elastic_qp if elastic else _plain_qp
-        d, u_next = solve(n, m, W, g, A, lba, uba, excess, price)
+        d, u_next = _plain_qp(n, m, W, g, A, lba, uba)
     Ad = A @ d
     infeasible = ca.mmax(ca.fmax(lba - Ad, Ad - uba))
-    unsteady = ca.norm_inf(W @ d + g + A.T @ u_next)
-    if elastic:
-        infeasible = ca.MX(0)
-    lengths, held = ca.sqrt(ca.sum2(A * A)), ca.fabs(u) > 0
     info = ca.vertcat(
-        violation,
-        ca.mmax(outside),
-        ca.norm_inf(z + A.T @ u),
-        infeasible,
-        unsteady,
+        ca.MX(0) if kind == "elastic" else infeasible,
+        ca.norm_inf(W @ d + g + (u_next.T @ A).T),
         ca.norm_inf(d),
         ca.norm_inf(u_next),
-        ca.norm_inf(z),
-        ca.dot(z, z) / 2,
         ca.dot(z, d),
-        ca.mmin(ca.if_else(held, lengths, 1)),
-        ca.mmax(ca.if_else(held, lengths, 1)),
     )
-    inputs = {
-        "z": z, "u": u, "shift": shift, "price": price, "x": x, "L": L, "K": K,
-        "norms": norms, "slack": slack, "low": lower, "high": upper,
-    }  # fmt: skip
-    outputs = {"d": d, "u_next": u_next, "c": c, "Ad": Ad, "info": info}
-    return ca.Function(
-        "step",
-        list(inputs.values()),
-        [ca.densify(o) for o in outputs.values()],
-        list(inputs),
-        list(outputs),
-    )
+    return {"d": d, "u_next": u_next, "Ad": Ad, "info": info}
 
 
 def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, Any]:
     """Weights tau and right-hand sides b_S of the squares of the active rows."""
     aim = ca.if_else(u > 0, uba, lba)
-    active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < _LARGE)
+    active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < LARGE)
     size = ca.norm_fro(bend)
     length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
     tau = active * (size > 1e-3) * _WEIGHT * (1 + size) / length_squared
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
-def _plain_qp(
-    n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any, excess: Any, price: Any
-) -> tuple[Any, Any]:
+def _plain_qp(n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any) -> tuple[Any, Any]:
     shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
     qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
     solution = qp(h=W, g=g, a=ca.densify(A), lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
@@ -318,13 +218,13 @@ def _elastic_qp(
         ca.horzcat(A, -relax),
         ca.horzcat(ca.MX(1, n), ca.MX(1)),
     )
-    infinite = ca.DM.ones(m) * _INFINITE
+    infinite = ca.DM.ones(m) * INFINITE
     solution = qp(
         h=ca.densify(ca.diagcat(W, ca.MX(1))),
         g=ca.vertcat(g, price),
         a=ca.densify(rows),
         lba=ca.vertcat(lba, -infinite, 0),
-        uba=ca.vertcat(infinite, uba, _INFINITE),
+        uba=ca.vertcat(infinite, uba, INFINITE),
         lbx=-ca.inf,
         ubx=ca.inf,
     )

@@ -214,7 +214,8 @@ def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> Feasibl
         limits = lower if h.side > 0 else upper
         limits[m - m_n + j] = h.side * np.log(h.limit)
     values, jacobian = ca.vertcat(*rows), ca.vertcat(*gradients)
-    hessian = fs.nonlinear_hessian.function(x, ca.vertcat(*inner)) - bent
+    hessian = fs.nonlinear_hessian.function(x, ca.vertcat(*inner))
+    hessian = ca.project(hessian, fs.hessian_sparsity) - bent
     all_rows = ca.vertcat(fs.all_rows.function(x)[: m - m_n], values)
     return replace(
         fs,
@@ -223,6 +224,7 @@ def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> Feasibl
         all_rows=_function("rows", [x], [all_rows]),
         nonlinear_rows_and_jacobian=_function("jacobian", [x], [values, jacobian], (1,)),
         nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
+        hessian_sparsity=hessian.sparsity(),
     )
 
 

@@ -76,6 +76,7 @@ class Course:
         )
         self._regime = self._bipop.first()
         self._tests = History()
+        self._unchanged = False  # CMA-ES since the tests were asked last
         self._calls_before = 0
 
     def begin(self, start: Floats | None) -> None:
@@ -94,6 +95,7 @@ class Course:
         constraint count as failed there.
         """
         self.search = self._handler.learn(self.search, population, found, self._rng)
+        self._unchanged = population.proposed
         if population.proposed:
             return None
         tests = self._tests
@@ -106,13 +108,15 @@ class Course:
 
         ``lowest`` is the best objective so far, to be minimised.
         """
-        reasons = stop_reasons(
-            self.search.state,
-            self.search.parameters,
-            self._tests,
-            self.wide.sigma * self._regime.sigma_factor,
-            self._settings,
-        )
+        reasons: list[StopReason] = []
+        if not self._unchanged:
+            reasons = stop_reasons(
+                self.search.state,
+                self.search.parameters,
+                self._tests,
+                self.wide.sigma * self._regime.sigma_factor,
+                self._settings,
+            )
         if self.search.converged and self._settings.stop_tests:
             reasons.insert(0, StopReason.CONVERGED)
         spent = n_calls - self._calls_before

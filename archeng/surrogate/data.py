@@ -140,9 +140,10 @@ def _net(u: Floats, distances: Floats, most: int) -> Integers:
     order = np.argsort(distances, kind="stable")[: 2 * most]
     near, lengths = u[order], distances[order] ** 2
     squared = lengths[:, None] + lengths[None, :] - 2 * (near @ near.T)
-    close = np.triu(squared <= _GAP**2 * lengths, 1)  # column: farther away, too close to the row
+    close = squared <= _GAP**2 * lengths  # column: too close to the row
+    np.fill_diagonal(close, False)
     left_out = np.zeros(len(order), dtype=bool)
     for k in np.flatnonzero(close.any(axis=1)):
         if not left_out[k]:
-            left_out |= close[k]
+            left_out[k + 1 :] |= close[k, k + 1 :]  # those farther away
     return np.asarray(order[~left_out][:most], dtype=np.intp)

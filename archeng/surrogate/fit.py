@@ -235,14 +235,13 @@ def _matrix(kernels: Kernels, K: Floats, prior: Prior) -> tuple[Floats, float]:
     p, n = A.shape
     size = float(np.mean(np.abs(K))) or 1.0
     M = np.zeros((p + n + 1, p + n + 1))
-    M[:p, :p] = K / size
-    rows, tail = np.arange(p), np.arange(p, p + n + 1)
-    s = kernels.squares
-    M[rows, rows] += _ROUNDING + prior.noise + _FAR * s**2 + prior.remainder * s**3
+    np.divide(K, size, out=M[:p, :p])
+    diagonal, s = np.einsum("ii->i", M), kernels.squares
+    diagonal[:p] += _ROUNDING + prior.noise + _FAR * s**2 + prior.remainder * s**3
+    diagonal[p:] = -_ROUNDING
     M[:p, p] = M[p, :p] = 1.0
     M[:p, p + 1 :] = A
     M[p + 1 :, :p] = A.T
-    M[tail, tail] = -_ROUNDING
     return M, size
 
 
