@@ -23,7 +23,9 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem
-from archeng.repair.step import Step, StepFunction
+from archeng.repair.sparse import SparseRows, is_large
+from archeng.repair.step import Hessian, Step, StepFunction
+from archeng.repair.working_set import WorkingSetStep
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
@@ -79,6 +81,7 @@ class Effort:
 THOROUGH = Effort(40, 12, 40)
 QUICK = Effort(15, 1, 2)
 NEARBY = Effort(15, 1, 2, foresee=True)
+AnyStep = StepFunction | WorkingSetStep
 
 
 class SequentialQp:
@@ -86,8 +89,9 @@ class SequentialQp:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._plain = StepFunction(feasible_set)
-        self._lazy: dict[str, StepFunction] = {}
+        self._sparse = SparseRows(feasible_set) if is_large(feasible_set) else None
+        self._plain = self._new()
+        self._lazy: dict[str, AnyStep] = {}
         self._loaded: tuple[Problem, Floats, Floats] | None = None
 
     def solve(
@@ -172,14 +176,19 @@ class SequentialQp:
 
         after = np.zeros_like(u) if step.relaxed else step.u
         function = self._next_function(step)
+        look = function if self._sparse is None else self._function("none")
+
+        def onward(there: Step, point: Floats) -> Step:
+            return there if look is function else function(point, after)
+
         trial = z + step.d
         if step.longest < _LAST:
             there = self._function("none")(trial, after)
             if _converged(there) and accept(there, 1.0):
                 return trial, there, step.longest
-        there = function(trial, after)
+        there = look(trial, after)
         if accept(there, 1.0):
-            return trial, there, step.longest
+            return trial, onward(there, trial), step.longest
         if only_full:
             return None
         if not math.isfinite(there.violation):
@@ -190,18 +199,18 @@ class SequentialQp:
             corrected = again(z, u, shift=bend)
             if corrected.solved:
                 curved = z + corrected.d
-                at_curve = function(curved, after)
+                at_curve = look(curved, after)
                 if accept(at_curve, 1.0):
-                    return curved, at_curve, corrected.longest
+                    return curved, onward(at_curve, curved), corrected.longest
         undefined = not math.isfinite(there.violation)
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
-            there = function(trial, after)
+            there = look(trial, after)
             if accept(there, t):
-                return trial, there, t * step.longest
+                return trial, onward(there, trial), t * step.longest
         return None
 
-    def _next_function(self, step: Step) -> StepFunction:
+    def _next_function(self, step: Step) -> AnyStep:
         """Choose the step function for the end of a step: near a solution trust its rows."""
         if step.longest < _NEAR:
             return self._function("augmented")
@@ -223,19 +232,21 @@ class SequentialQp:
         price = _PRICE * (1.0 + float(np.abs(z).max()))
         return self._function("elastic")(z, np.zeros_like(u), price=price)
 
-    def _function(self, name: Literal["augmented", "reflected", "elastic", "none"]) -> StepFunction:
+    def _function(self, name: Literal["augmented", "reflected", "elastic", "none"]) -> AnyStep:
         """Return another step function, compiled on first use, loaded with this problem."""
         if name not in self._lazy:
-            self._lazy[name] = (
-                StepFunction(self._set, elastic=True)
-                if name == "elastic"
-                else StepFunction(self._set, hessian=name)
-            )
+            self._lazy[name] = self._new(elastic=True) if name == "elastic" else self._new(name)
         if name not in self._ready:
             assert self._loaded is not None
             self._lazy[name].load(*self._loaded)
             self._ready.add(name)
         return self._lazy[name]
+
+    def _new(self, hessian: Hessian = "plain", elastic: bool = False) -> AnyStep:
+        """Return a step function: with all rows at once, or with those that matter."""
+        if self._sparse is None:
+            return StepFunction(self._set, hessian=hessian, elastic=elastic)
+        return WorkingSetStep(self._sparse, hessian=hessian, elastic=elastic)
 
 
 def _converged(step: Step) -> bool:

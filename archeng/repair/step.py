@@ -31,12 +31,15 @@ from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem
 
-_INFINITE = 1e30  # DAQP's own infinity
-_LARGE = 1e20
-_REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
-_WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
-_CONVEXIFY: Any = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
-_QP_OPTIONS: Any = {
+INFINITE = 1e30  # DAQP's own infinity
+LARGE = 1e20
+REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
+WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
+LEAST_EIGENVALUE = 0.05  # of W after reflection
+_CONVEXIFY: Any = {
+    "strategy": "eigen-reflect", "margin": LEAST_EIGENVALUE, "max_iter_eig": 500
+}  # fmt: skip
+QP_OPTIONS: Any = {
     "error_on_fail": False,
     "print_time": False,
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
@@ -184,10 +187,15 @@ class StepFunction:
             slope,
             flattest,
             steepest,
-            infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price),
+            is_solved(infeasible, unsteady, longest, price),
             self.elastic,
             self._reflected,
         )
+
+
+def is_solved(infeasible: float, unsteady: float, longest: float, price: float) -> bool:
+    """Whether a step solves its quadratic program; the solver's own status is not asked."""
+    return infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price)
 
 
 def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
@@ -198,8 +206,8 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     x, L, K = ca.MX.sym("x", n), ca.MX.sym("L", n, n), ca.MX.sym("K", m - m_n, n)
     norms, slack = ca.MX.sym("norms", m), ca.MX.sym("slack", m)
     lower, upper = ca.MX.sym("low", m), ca.MX.sym("high", m)
-    low = ca.fmax(lower / norms, -_INFINITE)
-    high = ca.fmin(upper / norms, _INFINITE)
+    low = ca.fmax(lower / norms, -INFINITE)
+    high = ca.fmin(upper / norms, INFINITE)
 
     y = x + L @ z
     c = fs.all_rows.function(y) / norms
@@ -210,8 +218,8 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     A = gradients / ca.repmat(norms, 1, n)
 
     # Rows that are undefined, or infinitely steep, at z leave the linearisation.
-    defined = ca.fabs(c) < _LARGE
-    usable = ca.logic_and(defined, ca.sum2(ca.fabs(A)) < _LARGE)
+    defined = ca.fabs(c) < LARGE
+    usable = ca.logic_and(defined, ca.sum2(ca.fabs(A)) < LARGE)
     if m_n:
         A = ca.if_else(ca.repmat(usable, 1, n), A, 0)
     c_safe = ca.if_else(defined, c, 0)
@@ -225,16 +233,16 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
     if m_n:
         # So do sides of rows that are not pinned and that no step of reasonable length can
         # reach; the merit function sees them.
-        reach, pinned = _REACH * ca.sqrt(ca.sum2(A * A)), high - low < 1
+        reach, pinned = REACH * ca.sqrt(ca.sum2(A * A)), high - low < 1
         keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
         keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
-    lba = ca.if_else(keep_low, ca.fmax(lba, -_INFINITE), -_INFINITE)
-    uba = ca.if_else(keep_high, ca.fmin(uba, _INFINITE), _INFINITE)
+    lba = ca.if_else(keep_low, ca.fmax(lba, -INFINITE), -INFINITE)
+    uba = ca.if_else(keep_high, ca.fmin(uba, INFINITE), INFINITE)
     W, g = ca.MX.eye(n), z
     if m_n and hessian != "none":
         curvature = fs.nonlinear_hessian.function(y, (u / norms)[m - m_n :])
         bend = L.T @ curvature @ L
-        bend = ca.if_else(ca.norm_fro(bend) < _LARGE, bend, 0)
+        bend = ca.if_else(ca.norm_fro(bend) < LARGE, bend, 0)
         W = W + bend
         if hessian == "augmented":
             tau, aim = _active_rows(u, A, lba, uba, bend)
@@ -287,10 +295,10 @@ def _build(fs: FeasibleSet, hessian: Hessian, elastic: bool) -> Any:
 def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, Any]:
     """Weights tau and right-hand sides b_S of the squares of the active rows."""
     aim = ca.if_else(u > 0, uba, lba)
-    active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < _LARGE)
+    active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < LARGE)
     size = ca.norm_fro(bend)
     length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
-    tau = active * (size > 1e-3) * _WEIGHT * (1 + size) / length_squared
+    tau = active * (size > 1e-3) * WEIGHT * (1 + size) / length_squared
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
@@ -298,7 +306,7 @@ def _plain_qp(
     n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any, excess: Any, price: Any
 ) -> tuple[Any, Any]:
     shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
-    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
     solution = qp(h=W, g=g, a=ca.densify(A), lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
     return solution["x"], solution["lam_a"]
 
@@ -311,20 +319,20 @@ def _elastic_qp(
     low - t <= A d <= high + t, as two one-sided rows each.
     """
     shapes = {"h": ca.Sparsity.dense(n + 1, n + 1), "a": ca.Sparsity.dense(2 * m + 1, n + 1)}
-    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
     relax = excess > 0
     rows = ca.vertcat(
         ca.horzcat(A, relax),
         ca.horzcat(A, -relax),
         ca.horzcat(ca.MX(1, n), ca.MX(1)),
     )
-    infinite = ca.DM.ones(m) * _INFINITE
+    infinite = ca.DM.ones(m) * INFINITE
     solution = qp(
         h=ca.densify(ca.diagcat(W, ca.MX(1))),
         g=ca.vertcat(g, price),
         a=ca.densify(rows),
         lba=ca.vertcat(lba, -infinite, 0),
-        uba=ca.vertcat(infinite, uba, _INFINITE),
+        uba=ca.vertcat(infinite, uba, INFINITE),
         lbx=-ca.inf,
         ubx=ca.inf,
     )
