@@ -112,14 +112,14 @@ class WorkingSetStep:
         A_held = self._whitened(at, held)
         gradient = z + A_held.T @ u[held]
         lengths = np.sqrt(np.sum(A_held * A_held, axis=1))
-        d, u_next, unsteady, infeasible = np.zeros_like(z), u, 0.0, 0.0
-        Ad = np.zeros_like(u)
+        d, Ad, u_next = np.zeros_like(z), np.zeros_like(u), u
+        unsteady = infeasible = np.inf
         if self._hessian != "none":
             W, g = self._model(z, u, at, held, A_held)
             d, u_next, unsteady = self._solve(W, g, at, held, price)
             Ad = self._rows.times(at.nonzeros, L @ d)
-            if not self.elastic:
-                infeasible = float(self._missing(at, Ad, d).max(initial=0.0))
+            missing = 0.0 if self.elastic else self._missing(at, Ad, d)
+            infeasible = float(np.max(missing, initial=0.0))
         longest = float(np.abs(d).max())
         return Step(
             d=d,
