@@ -23,7 +23,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from archeng.distribution import Floats
 from archeng.repair.step import INFINITE, LARGE, QP_OPTIONS
@@ -99,12 +99,12 @@ class _Daqp:
 def lower_root(W: Floats) -> Floats | None:
     """Return the lower factor R, W = R R^T; None if W is not positive definite."""
     try:
-        return np.asarray(np.linalg.cholesky(W), dtype=float)
+        return np.asfortranarray(np.linalg.cholesky(W))
     except np.linalg.LinAlgError:
         return None
 
 
 def _solved(root: Floats, b: Floats, transposed: bool = False) -> Floats:
     """Return R^-1 b or R^-T b."""
-    x = solve_triangular(root, b, trans=int(transposed), lower=True, check_finite=False)
-    return np.asarray(x)
+    x, _ = dtrtrs(root, b, lower=1, trans=int(transposed))
+    return np.asarray(x, dtype=float)

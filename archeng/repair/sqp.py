@@ -22,6 +22,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
+from archeng.repair.linearised import LinearisedRows
 from archeng.repair.problem import Problem
 from archeng.repair.sparse import SparseRows, is_large
 from archeng.repair.step import Hessian, Step, StepFunction
@@ -89,7 +90,9 @@ class SequentialQp:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._sparse = SparseRows(feasible_set) if is_large(feasible_set) else None
+        self._linearised = (
+            LinearisedRows(SparseRows(feasible_set)) if is_large(feasible_set) else None
+        )
         self._plain = self._new()
         self._lazy: dict[str, AnyStep] = {}
         self._loaded: tuple[Problem, Floats, Floats] | None = None
@@ -176,7 +179,7 @@ class SequentialQp:
 
         after = np.zeros_like(u) if step.relaxed else step.u
         function = self._next_function(step)
-        look = function if self._sparse is None else self._function("none")
+        look = function if self._linearised is None else self._function("none")
 
         def onward(there: Step, point: Floats) -> Step:
             return there if look is function else function(point, after)
@@ -244,9 +247,9 @@ class SequentialQp:
 
     def _new(self, hessian: Hessian = "plain", elastic: bool = False) -> AnyStep:
         """Return a step function: with all rows at once, or with those that matter."""
-        if self._sparse is None:
+        if self._linearised is None:
             return StepFunction(self._set, hessian=hessian, elastic=elastic)
-        return WorkingSetStep(self._sparse, hessian=hessian, elastic=elastic)
+        return WorkingSetStep(self._linearised, hessian=hessian, elastic=elastic)
 
 
 def _converged(step: Step) -> bool:

@@ -23,6 +23,7 @@ from archeng import from_scipy
 from archeng.model import Model, compile_model
 from archeng.repair import Repairer, RepairKind, sparse
 from archeng.repair.least_distance import LeastDistance, lower_root
+from archeng.repair.linearised import LinearisedRows
 from archeng.repair.problem import Metric, ProblemMaker
 from archeng.repair.sparse import SparseRows, is_large
 from archeng.repair.step import StepFunction
@@ -161,7 +162,7 @@ def check_same_step(a, b, computed=True):
 def test_steps_are_those_with_all_rows(hessian: str):
     """From points with violated rows, with and without multipliers and shifts."""
     fs, rng = farm(12), np.random.default_rng(3)
-    rows = SparseRows(fs)
+    rows = LinearisedRows(SparseRows(fs))
     n_solved = 0
     for k in range(6):
         start = layout(12, k)
@@ -189,7 +190,7 @@ def test_elastic_steps_are_those_with_all_rows():
     fs, rng = farm(12), np.random.default_rng(4)
     d = metric(np.zeros(fs.n), 100.0)
     dense = StepFunction(fs, elastic=True)
-    working = WorkingSetStep(SparseRows(fs), elastic=True)
+    working = WorkingSetStep(LinearisedRows(SparseRows(fs)), elastic=True)
     for k in range(4):
         x = 0.3 * layout(12, k) + 20.0 * rng.standard_normal(fs.n)
         problem, limits = problems(fs, x, d)
@@ -206,7 +207,7 @@ def test_rows_that_are_undefined_leave_the_linearisation():
     fs = mixed_set()
     x = np.array([0.5, 0.5, -1.0, 0.0, 0.0, 3.0, -1.0, 2.0])  # log(x[2]) is undefined
     problem, ((low, high), _) = problems(fs, x, metric(np.zeros(8), 0.5))
-    dense, working = StepFunction(fs), WorkingSetStep(SparseRows(fs))
+    dense, working = StepFunction(fs), WorkingSetStep(LinearisedRows(SparseRows(fs)))
     for step in (dense, working):
         step.load(problem, low, high)
     a, b = (step(np.zeros(8), np.zeros(fs.m)) for step in (working, dense))
@@ -230,7 +231,7 @@ def test_rows_join_the_working_set_when_the_step_violates_them(monkeypatch):
     A = np.array([[1.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     fs = polytope(A, [-10.0, 3.0, 50.0])  # x0 + x1 <= -10; bounds come first: x0 >= -3, x2 <= 50
     problem, ((low, high), _) = problems(fs, np.zeros(3), metric(np.zeros(3)))
-    working = WorkingSetStep(SparseRows(fs))
+    working = WorkingSetStep(LinearisedRows(SparseRows(fs)))
     working.load(problem, low, high)
     step = working(np.zeros(3), np.zeros(3))
     assert calls == [1, 2]
