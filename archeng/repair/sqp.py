@@ -165,7 +165,8 @@ class SequentialQp:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
         Returns the accepted point, the next step from there, already computed, and how far
-        the point has moved.
+        the point has moved. A small model computes the step at a trial point at once, in one
+        compiled call; a large one when the point is accepted.
         """
         merit = step.half_squared + rho * step.violation
         promised = max(-step.slope + rho * step.violation, 0.0)
