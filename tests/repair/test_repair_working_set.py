@@ -297,6 +297,28 @@ def test_layouts_are_repaired_as_by_ipopt(make):
         assert deviations(d, a.x, b.x) < 1e-5
 
 
+def test_other_ways_to_move_a_point_give_the_same_answers(make):
+    """Short searches from a feasible point, margins, and projections on chosen boundaries."""
+    fs, rng = farm(12), np.random.default_rng(12)
+    small, large = dense_and_sparse(fs, make)
+    start, d = layout(12), metric(np.zeros(24), 50.0)
+    for _ in range(3):
+        x = start + 100.0 * rng.standard_normal(24)
+        a, b = large.towards(x, d, start), small.towards(x, d, start)
+        assert a.kind is b.kind is RepairKind.NEAREST
+        assert deviations(d, a.x, b.x) < 1e-6
+        near = large.near(x, d, start)
+        assert near is not None
+        assert deviations(d, near.x, a.x) < 1e-9
+        rows = np.array(a.active[:2])
+        sides = np.where(np.isfinite(fs.upper[rows]), 1.0, -1.0)
+        p, q = (r.project(start, d, rows, sides, a.x) for r in (large, small))
+        assert p.kind is q.kind is RepairKind.INTERSECTION
+        assert set(rows.tolist()) <= set(p.active)
+        assert deviations(d, p.x, q.x) < 1e-6
+        assert deviations(d, large.inset(a.x, d).x, small.inset(a.x, d).x) < 1e-9
+
+
 def test_36_turbines_need_no_ipopt():
     """With samples as wide as at the start of a run: a dozen and more violated rows."""
     fs = farm(36)
