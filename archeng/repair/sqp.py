@@ -21,9 +21,11 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.look import Look, LookFunction, Memory
+from archeng.repair.look import Look
 from archeng.repair.problem import Problem
-from archeng.repair.step import Kind, Step, StepFunction
+from archeng.repair.sparse import is_large
+from archeng.repair.step import CompiledSteps, Kind, Step
+from archeng.repair.working_set import WorkingSetSteps
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
@@ -85,12 +87,9 @@ class SequentialQp:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._memory = Memory(feasible_set)
-        self._steps: dict[Kind, StepFunction] = {}
-        self._straight = self._function("straight")
-        self._last_reflected = Look(np.zeros(feasible_set.m), 0.0, True, 0.0, 0.0, 0.0, 0.0, 0.0)
-        if not feasible_set.is_linear:
-            self._look = LookFunction(feasible_set, self._memory)
+        self._steps = (
+            WorkingSetSteps(feasible_set) if is_large(feasible_set) else CompiledSteps(feasible_set)
+        )
 
     def solve(
         self,
@@ -102,15 +101,15 @@ class SequentialQp:
     ) -> Answer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
         fs = self._set
+        self._steps.load(problem, lower, upper)
         if fs.is_linear:
-            step = self._first_step(problem, lower, upper, z)
+            step = self._steps.first_step(z)
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return Answer(outcome, z + step.d, step.u, 1, step.unsteady)
-        self._memory.load(problem, lower, upper)
         self._indefinite = False
         self._hopeless = 0
         u = np.zeros(fs.m)
-        here, step = self._look(z, u), self._straight()
+        here, step = self._steps.look(z, u), self._steps.step("straight")
         rho, n_relaxed, u_kept = 1.0, 0, u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
@@ -124,8 +123,8 @@ class SequentialQp:
             first = effort.foresee and iteration == 1 and not step.relaxed
             accepted = self._search(z, u, here, step, rho, only_full=first)
             if first and accepted is None:
-                self._look(z, step.u)
-                ahead = self._convex("plain", step.u)()
+                self._steps.look(z, step.u)
+                ahead = self._steps.step(self._convex("plain", step.u))
                 if ahead.solved:
                     u, step = step.u, ahead
                     rho = max(2.0 * step.largest, 0.5 * rho)
@@ -139,37 +138,29 @@ class SequentialQp:
             u = np.zeros(fs.m) if relaxed else step.u
             u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
-            z, here, moved, known = accepted
+            z, here, moved = accepted
             steep = (here.flattest, here.steepest)
             if _converged(here) and not relaxed:
                 return Answer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
             if moved < _STEP_TOLERANCE * (1.0 + here.size):
                 outcome = Outcome.CONVERGED if here.satisfied else Outcome.INFEASIBLE
                 return Answer(outcome, z, u, iteration, None, steep)
-            step = known or self._next_function(step, u)()
+            step = self._steps.step(self._next_kind(step, u))
         return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
 
     def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
         """Return the shortest step (n,) to the linearised rows, None if there is none."""
-        step = self._first_step(problem, lower, upper, z)
+        self._steps.load(problem, lower, upper)
+        step = self._steps.first_step(z)
         return step.d if step.solved else None
-
-    def _first_step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Step:
-        """Return the step from z without multipliers."""
-        self._memory.load(problem, lower, upper)
-        if self._set.is_linear:
-            self._memory["z"][:] = z
-        else:
-            self._look(z, np.zeros(self._set.m))
-        return self._straight()
 
     def _search(
         self, z: Floats, u: Floats, here: Look, step: Step, rho: float, only_full: bool = False
-    ) -> tuple[Floats, Look, float, Step | None] | None:
+    ) -> tuple[Floats, Look, float] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
-        Returns the accepted point, the look at it, which is the last one, how far the point has
-        moved, and the next step if it is known already.
+        Returns the accepted point, the look at it, which is the last one, and how far the point
+        has moved.
         """
         merit = here.half_squared + rho * here.violation
         promised = max(-step.slope + rho * here.violation, 0.0)
@@ -182,11 +173,11 @@ class SequentialQp:
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(u) if step.relaxed else step.u
-        look = self._look_ahead if self._reflects(step) else self._look_only
+        look = self._steps.look
         trial = z + step.d
-        there, following = look(trial, after)
+        there = look(trial, after)
         if accept(there, 1.0):
-            return trial, there, step.longest, following
+            return trial, there, step.longest
         if only_full:
             return None
         undefined = not math.isfinite(there.violation)
@@ -197,53 +188,31 @@ class SequentialQp:
             corrected = self._corrected(z, u, step, bend)
             if corrected.solved:
                 curved = z + corrected.d
-                at_curve, following = look(curved, after)
+                at_curve = look(curved, after)
                 if accept(at_curve, 1.0):
-                    return curved, at_curve, corrected.longest, following
+                    return curved, at_curve, corrected.longest
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
-            there, following = look(trial, after)
+            there = look(trial, after)
             if accept(there, t):
-                return trial, there, t * step.longest, following
+                return trial, there, t * step.longest
         return None
-
-    def _look_only(self, z: Floats, u: Floats) -> tuple[Look, None]:
-        return self._look(z, u), None
-
-    def _look_ahead(self, z: Floats, u: Floats) -> tuple[Look, Step]:
-        """Look at a point and take the next step, with reflected eigenvalues.
-
-        If they cannot be computed, the point is judged by the last one where they could be.
-        """
-        there, step = self._look(z, u), self._function("reflected")()
-        if step.computed:
-            self._last_reflected = there
-        return self._last_reflected, step
 
     def _corrected(self, z: Floats, u: Floats, step: Step, bend: Floats) -> Step:
         """Return the step from z again, with the linearised rows moved by what they bend (m,)."""
-        here = self._look(z, u)
-        if not step.reflected:
-            return self._convex("plain", u)(shift=bend)
-        corrected = self._function("reflected")(shift=bend)
-        if corrected.computed:
-            self._last_reflected = here
-        return corrected
+        self._steps.look(z, u)
+        kind = "reflected" if step.reflected else self._convex("plain", u)
+        return self._steps.step(kind, shift=bend)
 
-    def _reflects(self, step: Step) -> bool:
-        """Whether the next step is computed with reflected eigenvalues."""
-        return self._indefinite and not step.longest < _NEAR
+    def _next_kind(self, step: Step, u: Floats) -> Kind:
+        """Choose the step from the end of another one: near a solution trust its rows."""
+        if step.longest < _NEAR:
+            return self._convex("augmented", u)
+        return "reflected" if self._indefinite else self._convex("plain", u)
 
-    def _next_function(self, step: Step, u: Floats) -> StepFunction:
-        """Choose the step function for the end of a step: near a solution trust its rows."""
-        if self._reflects(step):
-            return self._function("reflected")
-        return self._convex("augmented" if step.longest < _NEAR else "plain", u)
-
-    def _convex(self, kind: Kind, u: Floats) -> StepFunction:
-        """Return the step function of a kind, or the same without curvature if u has none."""
-        curved = u[self._set.m - self._set.n_nonlinear :].any()
-        return self._function(kind) if curved else self._straight
+    def _convex(self, kind: Kind, u: Floats) -> Kind:
+        """Return this kind of step, or the one without curvature if u has none."""
+        return kind if u[self._set.m - self._set.n_nonlinear :].any() else "straight"
 
     def _harder_step(
         self, z: Floats, u: Floats, here: Look, step: Step, relax: bool
@@ -254,21 +223,15 @@ class SequentialQp:
         curvature weights: they are not kept.
         """
         if np.any(u):
-            here, step = self._look_ahead(z, u)
+            here, step = self._steps.look(z, u), self._steps.step("reflected")
             if step.solved:
                 self._indefinite = True
                 return here, step
         if not relax:
             return here, step
         price = _PRICE * (1.0 + float(np.abs(z).max()))
-        here = self._look(z, np.zeros_like(u))
-        return here, self._function("elastic")(price=price)
-
-    def _function(self, kind: Kind) -> StepFunction:
-        """Return a step function, compiled on first use."""
-        if kind not in self._steps:
-            self._steps[kind] = StepFunction(self._set, self._memory, kind)
-        return self._steps[kind]
+        here = self._steps.look(z, np.zeros_like(u))
+        return here, self._steps.step("elastic", price=price)
 
 
 def _converged(here: Look) -> bool:

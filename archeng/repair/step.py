@@ -29,12 +29,26 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.look import INFINITE, LARGE, Memory, Symbols, finite_rows, looked, scaled_limits
+from archeng.repair.look import (
+    INFINITE,
+    LARGE,
+    Look,
+    LookFunction,
+    Memory,
+    Symbols,
+    finite_rows,
+    looked,
+    scaled_limits,
+)
+from archeng.repair.problem import Problem
 
-_REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
-_WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
-_CONVEXIFY: Any = {"strategy": "eigen-reflect", "margin": 0.05, "max_iter_eig": 500}
-_QP_OPTIONS: Any = {
+REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
+WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
+LEAST_EIGENVALUE = 0.05  # of W after reflection
+_CONVEXIFY: Any = {
+    "strategy": "eigen-reflect", "margin": LEAST_EIGENVALUE, "max_iter_eig": 500
+}  # fmt: skip
+QP_OPTIONS: Any = {
     "error_on_fail": False,
     "print_time": False,
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
@@ -65,8 +79,6 @@ class Step(NamedTuple):
         The step comes from the elastic program.
     reflected : bool
         Negative eigenvalues of W were reflected.
-    computed : bool
-        There are numbers at all: the eigenvalue iteration converged.
     """
 
     d: Floats
@@ -79,7 +91,6 @@ class Step(NamedTuple):
     solved: bool
     relaxed: bool
     reflected: bool
-    computed: bool
 
 
 class StepFunction:
@@ -107,21 +118,15 @@ class StepFunction:
         self._d, self._u, self._Ad = memory["d"], memory["u_next"], memory["Ad"]
         self._info = memory["info"]
 
-    def __call__(self, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
-        """Return the step.
-
-        ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
-        that of relaxing the rows, in the elastic program.
-        """
+    def __call__(self, shift: Floats | float, price: float) -> Step:
+        """Return the step; the arguments are those of :meth:`CompiledSteps.step`."""
         self._shift[:] = shift
         self._price[:] = price
-        computed = True
         try:
             self._evaluate()
         except RuntimeError:  # the eigenvalue iteration did not converge
             self._d[:] = np.nan
             self._info[:2] = np.inf
-            computed = False
         infeasible, unsteady, longest, largest, slope = self._info.tolist()
         return Step(
             self._d.copy(),
@@ -131,11 +136,15 @@ class StepFunction:
             longest,
             largest,
             slope,
-            infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price),
+            is_solved(infeasible, unsteady, longest, price),
             self._relaxed,
             self._reflected,
-            computed,
         )
+
+
+def is_solved(infeasible: float, unsteady: float, longest: float, price: float) -> bool:
+    """Whether a step solves its quadratic program; the solver's own status is not asked."""
+    return infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price)
 
 
 def _step(fs: FeasibleSet, known: Symbols, kind: Kind) -> Symbols:
@@ -150,7 +159,7 @@ def _step(fs: FeasibleSet, known: Symbols, kind: Kind) -> Symbols:
     if m_n:
         # Sides of rows that are not pinned and that no step of reasonable length can reach leave
         # the linearisation; the merit function sees them.
-        reach, pinned = _REACH * known["lengths"], high - low < 1
+        reach, pinned = REACH * known["lengths"], high - low < 1
         keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
         keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
     lba = ca.if_else(keep_low, ca.fmax(lba, -INFINITE), -INFINITE)
@@ -192,13 +201,13 @@ def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, An
     active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < LARGE)
     size = ca.norm_fro(bend)
     length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
-    tau = active * (size > 1e-3) * _WEIGHT * (1 + size) / length_squared
+    tau = active * (size > 1e-3) * WEIGHT * (1 + size) / length_squared
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
 def _plain_qp(n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any) -> tuple[Any, Any]:
     shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
-    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
     solution = qp(h=W, g=g, a=ca.densify(A), lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
     return solution["x"], solution["lam_a"]
 
@@ -211,7 +220,7 @@ def _elastic_qp(
     low - t <= A d <= high + t, as two one-sided rows each.
     """
     shapes = {"h": ca.Sparsity.dense(n + 1, n + 1), "a": ca.Sparsity.dense(2 * m + 1, n + 1)}
-    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
     relax = excess > 0
     rows = ca.vertcat(
         ca.horzcat(A, relax),
@@ -229,3 +238,46 @@ def _elastic_qp(
         ubx=ca.inf,
     )
     return solution["x"][:n], solution["lam_a"][:m] + solution["lam_a"][m : 2 * m]
+
+
+class CompiledSteps:
+    """Looks and steps for the repairs of one feasible set, compiled on first use.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+    """
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        self._set = feasible_set
+        self._memory = Memory(feasible_set)
+        self._steps: dict[Kind, StepFunction] = {}
+        self._look: LookFunction | None = None
+
+    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
+        """Set the point, the metric, the scale and the limits for the following calls."""
+        self._memory.load(problem, lower, upper)
+
+    def look(self, z: Floats, u: Floats) -> Look:
+        """Look at z (n,) with multipliers u (m,)."""
+        if self._look is None:
+            self._look = LookFunction(self._set, self._memory)
+        return self._look(z, u)
+
+    def first_step(self, z: Floats) -> Step:
+        """Return the step from z (n,) without multipliers; linear models need no look for it."""
+        if self._set.is_linear:
+            self._memory["z"][:] = z
+        else:
+            self.look(z, np.zeros(self._set.m))
+        return self.step("straight")
+
+    def step(self, kind: Kind, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
+        """Return the step from where the last look was.
+
+        ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
+        that of relaxing the rows, in the elastic program.
+        """
+        if kind not in self._steps:
+            self._steps[kind] = StepFunction(self._set, self._memory, kind)
+        return self._steps[kind](shift, price)

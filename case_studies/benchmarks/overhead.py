@@ -59,6 +59,15 @@ GROWTH_M: list[Case] = (
         for k in (4, 8, 16)
     ]
     + [("16 turbines pulled to one point, 136 rows", wind_farm, quadratic, None)]
+    + [
+        (
+            f"layout of {k} turbines, {k * (k + 1) // 2} rows",
+            lambda k=k, radius=radius: wind_farm(k, radius),
+            wake_loss,
+            limit,
+        )  # type: ignore[misc]
+        for k, radius, limit in ((36, 2000.0, 20.0), (64, 3000.0, 100.0))
+    ]
 )
 
 

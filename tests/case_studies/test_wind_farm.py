@@ -200,6 +200,18 @@ def test_the_command_begins_as_the_recorded_seeds_did():
     assert [e for _, e in steps] == pytest.approx([e for _, e in expected], rel=1e-9)
 
 
+@pytest.mark.parametrize("turbines", TURBINES)
+def test_recorded_layouts_are_what_the_record_says(turbines):
+    data = json.loads((ROOT / f"docs/benchmarks/wind_farm_{turbines}.json").read_text())
+    assert data["setup"] == asdict(setup_for(turbines, data["setup"]["calls"]))
+    for record in map(Record.from_data, data["seeds"]):
+        assert is_feasible(record.x_m, record.y_m, turbines)
+        assert annual_energy(record.x_m, record.y_m) == pytest.approx(record.aep_mwh, rel=1e-9)
+        assert record.infeasible_calls == 0
+        assert record.calls <= data["setup"]["calls"]
+        assert len(record.searches_mwh) == data["setup"]["searches"]
+
+
 def test_curves_keep_what_matters():
     energies = [100.0, 90.0, 100.001, 100.003, 100.0, 130.0, 130.001]
     assert improvements(energies, marks=[]) == [(1, 100.0), (6, 130.0), (7, 130.001)]

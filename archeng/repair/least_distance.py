@@ -1,0 +1,112 @@
+r"""Dense quadratic programs with any number of rows, by DAQP.
+
+.. math:: \min_d \tfrac12 d^T W d + g^T d \quad\text{s.t.}\quad l \le A d \le h
+
+With :math:`W = R R^T` and :math:`v = R^T d + R^{-1} g` it is the least-distance problem
+:math:`\min |v|^2` with limits of :math:`M v`, :math:`M = A R^{-T}`. DAQP would do the same by
+itself; the factor and the product are made by LAPACK here, which is two to three times as fast
+for a hundred variables.
+
+==========  =====================================================  ==============
+symbol      meaning                                                name here
+==========  =====================================================  ==============
+R           lower factor of W, shape (n, n)                        ``root``
+M           rows in the coordinates v, shape (k, n)                ``M``
+l, h        limits, shape (k,)                                     ``low``, ``high``
+R^-1 g      minus v at d = 0 without rows, shape (n,)              ``q``
+==========  =====================================================  ==============
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.repair.look import INFINITE, LARGE
+from archeng.repair.step import QP_OPTIONS
+
+_SMALLEST = 16  # rows of the smallest solver; larger ones are made as they are needed
+
+
+class LeastDistance:
+    """Solves programs of any size; solvers of growing sizes are compiled on first use."""
+
+    def __init__(self) -> None:
+        self._solvers: dict[tuple[int, int], _Daqp] = {}
+
+    def __call__(
+        self, root: Floats, g: Floats, A: Floats, low: Floats, high: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the minimum d (n,) and the multipliers (k,) of the rows.
+
+        If the rows have no common point, they are not satisfied: check.
+        """
+        q = _solved(root, g)
+        if not len(A):
+            return _solved(root, -q, transposed=True), np.zeros(0)
+        M = _solved(root, A.T).T
+        back = M @ q
+        low = np.where(low > -LARGE, low + back, -INFINITE)
+        high = np.where(high < LARGE, high + back, INFINITE)
+        v, multipliers = self._solver(len(g), len(A))(M, low, high)
+        return _solved(root, v - q, transposed=True), multipliers
+
+    def _solver(self, n: int, rows: int) -> _Daqp:
+        size = _SMALLEST
+        while size < rows:
+            size += size // 4
+        if (n, size) not in self._solvers:
+            self._solvers[n, size] = _Daqp(n, size)
+        return self._solvers[n, size]
+
+
+class _Daqp:
+    """DAQP for the least v (n,) with limits of M v, M with up to so many rows."""
+
+    def __init__(self, n: int, rows: int) -> None:
+        shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(rows, n)}
+        solver: Any = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
+        self._buffer, self._evaluate = solver.buffer()
+        self._in: dict[str, Any] = {}
+        self._out: dict[str, Any] = {}
+        for i in range(solver.n_in()):
+            self._in[solver.name_in(i)] = np.zeros(solver.size_in(i), order="F")
+        for i in range(solver.n_out()):
+            self._out[solver.name_out(i)] = np.zeros(solver.size_out(i)[0])
+        self._in["h"][:] = np.eye(n)
+        self._in["lbx"][:] = -np.inf
+        self._in["ubx"][:] = np.inf
+        for i, array in enumerate(self._in.values()):
+            self._buffer.set_arg(i, memoryview(array.reshape(-1, order="F")))
+        for i, array in enumerate(self._out.values()):
+            self._buffer.set_res(i, memoryview(array))
+
+    def __call__(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return v (n,) and the multipliers (k,) of the k rows given; the others are void."""
+        k, values = len(M), self._in
+        values["a"][:k] = M
+        values["a"][k:] = 0.0
+        values["lba"][:k, 0], values["lba"][k:] = low, -INFINITE
+        values["uba"][:k, 0], values["uba"][k:] = high, INFINITE
+        self._out["x"][:] = np.nan
+        self._evaluate()
+        return self._out["x"].copy(), self._out["lam_a"][:k].copy()
+
+
+def lower_root(W: Floats) -> Floats | None:
+    """Return the lower factor R, W = R R^T; None if W is not positive definite."""
+    try:
+        return np.asfortranarray(np.linalg.cholesky(W))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _solved(root: Floats, b: Floats, transposed: bool = False) -> Floats:
+    """Return R^-1 b or R^-T b."""
+    from scipy.linalg.lapack import dtrtrs  # here, because it takes longer to import than archeng
+
+    x, _ = dtrtrs(root, b, lower=1, trans=int(transposed))
+    return np.asarray(x, dtype=float)

@@ -1,0 +1,149 @@
+r"""Rows of a large model with sparse derivatives, evaluated on NumPy arrays.
+
+A feasible set hands out dense derivatives: right for small models, wasteful for 2000 rows of
+four variables each. Here the Jacobian is a vector of its nonzeros, row by row, and what a repair
+needs of it is formed by products that cost as much as there are nonzeros, or for the few rows
+that are asked for.
+
+==========  =====================================================  ====================
+symbol      meaning                                                name here
+==========  =====================================================  ====================
+J           gradients of all rows, shape (m, n)
+            its nonzeros, and the row and variable of each         ``nonzeros``,
+                                                                   ``row``, ``variable``
+J_S         gradients of the rows S, dense, shape (k, n)           ``chosen``
+L           factor of the metric, shape (n, n)                     ``L``
+H           sum_j w_j d2r_j, shape (n, n)                          ``hessian``
+==========  =====================================================  ====================
+
+The arithmetic is NumPy's own: matrices of SciPy spend more time on checks than on products of
+this size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from archeng.distribution import Floats, Integers
+from archeng.model import FeasibleSet
+
+LARGE_MODEL = 20_000
+"""Entries of the dense Jacobian, m n, beyond which a model is large."""
+
+
+def is_large(feasible_set: FeasibleSet) -> bool:
+    """Whether a set has so many rows and variables that its derivatives are kept sparse."""
+    return feasible_set.m * feasible_set.n > LARGE_MODEL
+
+
+class SparseRows:
+    """Sparse derivatives of the rows of a feasible set.
+
+    Attributes
+    ----------
+    row, variable : ndarray of int
+        Of each nonzero of the Jacobian, by rows.
+    """
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        fs = feasible_set
+        self.m, self.n, first = fs.m, fs.n, fs.m - fs.n_nonlinear
+        self._first = first
+        row, variable = np.nonzero(fs.constant_jacobian)
+        self._fixed = fs.constant_jacobian[row, variable]
+        self._jacobian: _Nonzeros | None = None
+        self._order = np.arange(0)
+        if fs.n_nonlinear:
+            function = fs.nonlinear_rows_and_jacobian.function
+            self._jacobian = _Nonzeros(function, 1, fs.jacobian_sparsity)
+            self._hessian = _Nonzeros(fs.nonlinear_hessian.function, 0, None)
+            # CasADi counts by columns.
+            self._order = np.lexsort((self._jacobian.column, self._jacobian.row))
+            row = np.concatenate((row, first + self._jacobian.row[self._order]))
+            variable = np.concatenate((variable, self._jacobian.column[self._order]))
+        self.row, self.variable = row, variable
+        self._ends = np.searchsorted(row, np.arange(fs.m + 1))
+
+    def nonzeros(self, y: Floats) -> Floats:
+        """Return the nonzeros of the Jacobian at y (n,)."""
+        if self._jacobian is None:
+            return self._fixed
+        return np.concatenate((self._fixed, self._jacobian(y)[self._order]))
+
+    def times(self, nonzeros: Floats, v: Floats) -> Floats:
+        """Return J v (m,)."""
+        return self.by_rows(nonzeros * v[self.variable])
+
+    def by_rows(self, terms: Floats) -> Floats:
+        """Return the sums (m,) of terms of the nonzeros, row by row."""
+        return np.asarray(np.bincount(self.row, terms, minlength=self.m), dtype=float)
+
+    def chosen(self, nonzeros: Floats, rows: Integers) -> Floats:
+        """Return J_S (k, n) for rows S (k,)."""
+        begins, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
+        k = np.repeat(np.arange(len(rows)), lengths)
+        before = np.cumsum(lengths) - lengths
+        entries = np.arange(len(k)) + (begins - before)[k]
+        J = np.zeros((len(rows), self.n))
+        J[k, self.variable[entries]] = nonzeros[entries]
+        return J
+
+    def bend(self, y: Floats, weights: Floats, L: Floats) -> Floats:
+        """Return L^T H L (n, n) for the nonlinear rows at y, ``weights`` (m,) of all rows.
+
+        Only the variables of rows with a weight take part.
+        """
+        values = self._hessian(y, weights[self._first :])
+        entries = np.flatnonzero(values)
+        row, column = self._hessian.row[entries], self._hessian.column[entries]
+        present, place = np.unique(np.concatenate((row, column)), return_inverse=True)
+        H = np.zeros((len(present), len(present)))
+        H[place[: len(row)], place[len(row) :]] = values[entries]
+        part = L[present]
+        return part.T @ (H @ part)
+
+
+class _Nonzeros:
+    """The nonzeros of one output of a CasADi function, column by column."""
+
+    def __init__(self, function: Any, output: int, sparsity: Any | None) -> None:
+        sparse = _sparse_output(function, output, sparsity)
+        pattern = sparse.sparsity_out(0)
+        self.row = np.array(pattern.row(), dtype=np.intp)
+        self.column = np.array(pattern.get_col(), dtype=np.intp)
+        self._buffer, self._evaluate = sparse.buffer()
+        self._in: list[Any] = [np.zeros(sparse.nnz_in(i)) for i in range(sparse.n_in())]
+        self._out: list[Any] = [np.zeros(pattern.nnz())]
+        for i, array in enumerate(self._in):
+            self._buffer.set_arg(i, memoryview(array))
+        self._buffer.set_res(0, memoryview(self._out[0]))
+
+    def __call__(self, *arguments: Floats) -> Floats:
+        """Evaluate; the result is overwritten by the next call."""
+        for target, value in zip(self._in, arguments, strict=True):
+            target[:] = value
+        self._evaluate()
+        return self._out[0]  # type: ignore[no-any-return]
+
+
+def _sparse_output(function: Any, output: int, sparsity: Any | None) -> Any:
+    """Return a function for one output without its zeros.
+
+    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
+    then the pattern is ``sparsity``, or full.
+    """
+    sizes = [function.size_in(i) for i in range(function.n_in())]
+    try:
+        inputs = [ca.SX.sym("x", *size) for size in sizes]
+        matrix = function.call(inputs)[output]
+    except RuntimeError:
+        inputs = [ca.MX.sym("x", *size) for size in sizes]
+        matrix = function.call(inputs)[output]
+    if sparsity is not None:
+        matrix = ca.project(matrix, sparsity)
+    elif isinstance(matrix, ca.SX):
+        matrix = ca.sparsify(matrix)
+    return ca.Function("nonzeros", inputs, [matrix])

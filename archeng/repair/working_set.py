@@ -1,0 +1,254 @@
+r"""The SQP step of large models: a quadratic program of the rows that matter.
+
+Of 2000 rows a few dozen decide where a repaired point lies; the others are far from their limits.
+The step is that of :mod:`archeng.repair.step`, with the same meaning of every number, but its
+quadratic program gets a **working set** S of rows only:
+
+.. math:: \min_d \tfrac12 d^T W d + g^T d \quad\text{s.t.}\quad l_S \le A_S d \le h_S .
+
+S begins with the rows that are violated, near their limits, or have a multiplier. After each
+solution *all* linearised rows are evaluated, those that the step violates join S, and the program
+is solved again. When none does, the step solves the program with all rows: it satisfies them,
+it is stationary with multipliers that are zero outside S, and W is positive definite, so there is
+no other solution. If the rows of S have no common point, all rows have none. So nothing is
+approximated, whatever S began with, and the choice need not be invariant.
+
+The cost is that of a small dense program, plus products with the sparse Jacobian J: linearised
+rows are J (L d), the gradient of the Lagrangian is z + L^T (J^T u).
+
+==========  =====================================================  ==============
+symbol      meaning                                                name here
+==========  =====================================================  ==============
+c_j, J      scaled rows and their sparse gradients at z            ``place``
+A_S         scaled whitened gradients of S, shape (k, n)           ``A``
+u           multipliers of the scaled rows, shape (m,)             ``u``
+W           I + sum_j u_j d2c_j, shape (n, n)                      ``W``
+d           step, shape (n,)                                       ``d``
+l, h        room of the scaled rows to their limits, shape (m,)    ``low``, ``high``
+==========  =====================================================  ==============
+
+Negative eigenvalues of W are found by LAPACK: CasADi's own iteration seldom converges for
+matrices of this size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from archeng.distribution import Floats, Integers
+from archeng.model import FeasibleSet
+from archeng.repair.least_distance import LeastDistance, lower_root
+from archeng.repair.linearised import LinearisedRows, Place
+from archeng.repair.look import INFINITE, LARGE, Look
+from archeng.repair.problem import Problem
+from archeng.repair.sparse import SparseRows
+from archeng.repair.step import LEAST_EIGENVALUE, REACH, WEIGHT, Kind, Step, is_solved
+
+_NEAR = 1.0  # rows within so many deviations of a limit are in the working set from the start
+_OUTSIDE = 1e-10  # violation of a linearised row that puts it into the working set
+
+
+class _Seen(NamedTuple):
+    """What a look has found, its multipliers u (m,), the rows with one (k,), their gradients."""
+
+    place: Place
+    u: Floats
+    held: Integers
+    A: Floats
+
+
+class _Solution(NamedTuple):
+    """Step (n,), multipliers (m,), changes of the rows (m,); what is left of the conditions."""
+
+    d: Floats
+    u: Floats
+    Ad: Floats
+    infeasible: float
+    unsteady: float
+
+
+class WorkingSetSteps:
+    """Looks and steps for the repairs of one feasible set, as :class:`CompiledSteps` has them.
+
+    Parameters
+    ----------
+    feasible_set : FeasibleSet
+    """
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        self._m = feasible_set.m
+        self._linearised = LinearisedRows(SparseRows(feasible_set))
+        self._qp = LeastDistance()
+
+    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
+        """Set the point, the metric, the scale and the limits for the following calls."""
+        self._linearised.load(problem, lower, upper)
+
+    def look(self, z: Floats, u: Floats) -> Look:
+        """Look at z (n,) with multipliers u (m,)."""
+        with np.errstate(all="ignore"):
+            place = self._linearised.at(z)
+            held = np.flatnonzero(u)
+            A = self._linearised.gradients(place, held)
+            lengths = np.sqrt(np.sum(A * A, axis=1))
+            self._last = _Seen(place, u, held, A)
+            return Look(
+                c=place.c,
+                violation=place.violation,
+                satisfied=place.farthest <= 0.0,
+                residual=float(np.abs(z + A.T @ u[held]).max()),
+                size=float(np.abs(z).max()),
+                half_squared=float(z @ z) / 2,
+                flattest=float(lengths.min(initial=1.0)),
+                steepest=float(lengths.max(initial=1.0)),
+            )
+
+    def first_step(self, z: Floats) -> Step:
+        """Return the step from z (n,) without multipliers."""
+        self.look(z, np.zeros(self._m))
+        return self.step("straight")
+
+    def step(self, kind: Kind, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
+        """Return the step from where the last look was; the arguments are those there."""
+        with np.errstate(all="ignore"):
+            place = self._last.place
+            if np.any(shift):
+                shift = np.where(place.usable, shift, 0.0)
+                place = place._replace(low=place.low - shift, high=place.high - shift)
+            seen = self._last._replace(place=place)
+            W, g = self._model(seen, kind)
+            found = self._solve(W, g, seen, price if kind == "elastic" else None)
+        longest = float(np.abs(found.d).max())
+        return Step(
+            d=found.d,
+            u=found.u,
+            Ad=found.Ad,
+            unsteady=found.unsteady,
+            longest=longest,
+            largest=float(np.abs(found.u).max(initial=0.0)),
+            slope=float(place.z @ found.d),
+            solved=is_solved(found.infeasible, found.unsteady, longest, price),
+            relaxed=kind == "elastic",
+            reflected=kind == "reflected",
+        )
+
+    def _model(self, seen: _Seen, kind: Kind) -> tuple[Floats, Floats]:
+        """Hessian W (n, n) and gradient g (n,) of the quadratic model."""
+        place, u, held, A = seen
+        problem, z = self._linearised.problem, place.z
+        fs = problem.feasible_set
+        W, g = np.eye(len(z)), z
+        if kind in ("straight", "elastic") or not np.any(held >= fs.m - fs.n_nonlinear):
+            return W, g
+        bend = self._linearised.rows.bend(place.y, u / problem.norms, problem.metric.L)
+        size = float(np.linalg.norm(bend))
+        if size < LARGE:
+            W += (bend + bend.T) / 2
+        else:
+            size = 0.0
+        if kind == "augmented":
+            tau, aim = _active_rows(u[held], A, place.low[held], place.high[held], size)
+            W += A.T @ (tau[:, None] * A)
+            g = z - A.T @ (tau * aim)
+        elif kind == "reflected":
+            W = _reflected(W)
+        return W, g
+
+    def _solve(self, W: Floats, g: Floats, seen: _Seen, price: float | None) -> _Solution:
+        """Solve the quadratic program with all rows by growing working sets.
+
+        With a price, it is the elastic program.
+        """
+        place, held = seen.place, seen.held
+        u = np.zeros(len(place.c))
+        root = lower_root(W)
+        if root is None:
+            return _Solution(np.full_like(g, np.nan), u, u, np.inf, np.inf)
+        near = (place.low > -_NEAR) | (place.high < _NEAR)
+        near[held] = True
+        working = np.flatnonzero(near & place.usable)
+        A = self._linearised.gradients(place, working)
+        while True:
+            d, multipliers = self._program(root, g, A, place, working, price)
+            unsteady = float(np.abs(W @ d + g + A.T @ multipliers).max())
+            longest = float(np.abs(d).max())
+            Ad = self._linearised.changes(place, d)
+            missing = self._missing(place, Ad, d)
+            infeasible = 0.0 if price is not None else float(missing[working].max(initial=0.0))
+            missing[working] = 0.0
+            joining = np.flatnonzero(missing > _OUTSIDE * (1.0 + longest))
+            if not len(joining) or not is_solved(infeasible, unsteady, longest, price or 0.0):
+                break
+            joining = joining[np.argsort(-missing[joining], kind="stable")[: len(d)]]
+            working = np.concatenate((working, joining))
+            A = np.concatenate((A, self._linearised.gradients(place, joining)))
+        u[working] = multipliers
+        return _Solution(d, u, Ad, max(infeasible, float(missing.max(initial=0.0))), unsteady)
+
+    def _missing(self, place: Place, Ad: Floats, d: Floats) -> Floats:
+        """Violations (m,) of the linearised rows at a step, without sides out of reach.
+
+        As in the dense step, sides that no step of reasonable length can reach do not count.
+        """
+        below, above = place.low - Ad, Ad - place.high
+        worse = np.maximum(below, above)
+        linear = self._linearised.problem.feasible_set.is_linear
+        if linear or float(np.linalg.norm(d)) < REACH:
+            return worse
+        doubtful = np.flatnonzero((worse > 0) & ~self._linearised.pinned)
+        A = self._linearised.gradients(place, doubtful)
+        reach = REACH * np.sqrt(np.sum(A * A, axis=1))
+        low = np.where(place.low[doubtful] > -reach, below[doubtful], 0.0)
+        high = np.where(place.high[doubtful] < reach, above[doubtful], 0.0)
+        worse[doubtful] = np.maximum(low, high)
+        return worse
+
+    def _program(
+        self,
+        root: Floats,
+        g: Floats,
+        A: Floats,
+        place: Place,
+        working: Integers,
+        price: float | None,
+    ) -> tuple[Floats, Floats]:
+        """Solve the quadratic program of the working set: step (n,) and multipliers (k,).
+
+        The elastic program relaxes the rows that are violated now by one common t >= 0, at a
+        price: low - t <= A d <= high + t, as two one-sided rows each.
+        """
+        low, high = place.low[working], place.high[working]
+        if price is None:
+            return self._qp(root, g, A, low, high)
+        n, k = len(g), len(working)
+        relax = (place.excess[working] > 0).astype(float)[:, None]
+        infinite = np.full(k, INFINITE)
+        wider, last = np.eye(n + 1), np.zeros((1, n + 1))
+        wider[:n, :n] = root
+        last[0, n] = 1.0
+        x, multipliers = self._qp(
+            wider,
+            np.append(g, price),
+            np.concatenate((np.hstack((A, relax)), np.hstack((A, -relax)), last)),
+            np.concatenate((low, -infinite, [0.0])),
+            np.concatenate((infinite, high, [INFINITE])),
+        )
+        return x[:n], multipliers[:k] + multipliers[k : 2 * k]
+
+
+def _active_rows(
+    u: Floats, A: Floats, low: Floats, high: Floats, size: float
+) -> tuple[Floats, Floats]:
+    """Weights tau and right-hand sides b_S of the squares of the active rows."""
+    aim = np.where(u > 0, high, low)
+    length_squared = np.maximum(np.sum(A * A, axis=1), 1e-12)
+    tau = (np.abs(aim) < LARGE) * (size > 1e-3) * WEIGHT * (1 + size) / length_squared
+    return tau, np.where(tau > 0, aim, 0.0)
+
+
+def _reflected(W: Floats) -> Floats:
+    """Return W with its negative eigenvalues reflected, and none below a small margin."""
+    eigenvalues, B = np.linalg.eigh(W)
+    return np.asarray((B * np.maximum(np.abs(eigenvalues), LEAST_EIGENVALUE)) @ B.T)
