@@ -43,9 +43,9 @@ class Ipopt:
         hessian = weight * ca.MX.eye(n)
         if m_n:
             _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
-            gradients = ca.vertcat(gradients, jacobian @ L)
-            inner = (multipliers * scale)[m - m_n :]
-            hessian += L.T @ fs.nonlinear_hessian.function(y, inner) @ L
+            gradients = ca.vertcat(gradients, ca.project(jacobian, fs.jacobian_sparsity) @ L)
+            curvature = fs.nonlinear_hessian.function(y, (multipliers * scale)[m - m_n :])
+            hessian += L.T @ ca.project(curvature, fs.hessian_sparsity) @ L
         g = rows * scale
         jac_g = ca.Function(
             "nlp_jac_g",

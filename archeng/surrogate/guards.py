@@ -36,6 +36,7 @@ from archeng.surrogate.fit import fit_all, linear, make_system
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum
 from archeng.surrogate.priors import PRIORS
+from archeng.surrogate.several import Several
 from archeng.surrogate.transforms import IDENTITY
 
 _NOISES = (1e-4, 1e-2)
@@ -112,7 +113,7 @@ class Lagrangian:
     """
 
     objective: Interpolant
-    models: tuple[Interpolant, ...]
+    models: Several
     sides: Sides
     limits: Sides
     multipliers: Floats
@@ -121,7 +122,7 @@ class Lagrangian:
 
     def constraints(self, v: Floats) -> Floats:
         """Values (m,) of the models of the constraints."""
-        return np.array([model.value(v) for model in self.models])
+        return self.models.values(v)
 
     def value(self, v: Floats) -> float:
         """Value at v."""
@@ -132,12 +133,16 @@ class Lagrangian:
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n)."""
         gradient, hessian = self.objective.derivatives(v)
-        for s, pressure in enumerate(self._pressure(v)):
-            if pressure > 0:
-                slope, bend = self.models[self.sides.model[s]].derivatives(v)
-                sign = self.sides.sign[s]
-                gradient = gradient + pressure * sign * slope
-                hessian = hessian + pressure * sign * bend + self.penalty * np.outer(slope, slope)
+        pressure = self._pressure(v)
+        pushed = np.flatnonzero(pressure > 0)
+        if len(pushed) == 0:
+            return gradient, hessian
+        which = self.sides.model[pushed]
+        slopes = self.models.slopes(v)[which]
+        weights = np.zeros(len(self.models))
+        np.add.at(weights, which, pressure[pushed] * self.sides.sign[pushed])
+        gradient = gradient + (pressure[pushed] * self.sides.sign[pushed]) @ slopes
+        hessian = hessian + self.models.hessian(v, weights) + self.penalty * (slopes.T @ slopes)
         return gradient, hessian
 
     def _pressure(self, v: Floats) -> Floats:
@@ -168,7 +173,7 @@ def make_lagrangian(
     here = np.zeros(data.A.shape[1])
     slopes = np.array([float(np.linalg.norm(model.derivatives(here)[0])) for model in raw])
     slopes = np.maximum(slopes, _FLATTEST)
-    models = tuple(model.divided_by(s) for model, s in zip(raw, slopes, strict=True))
+    models = Several([model.divided_by(s) for model, s in zip(raw, slopes, strict=True)])
     units = size * slopes
     sides = _sides(guards.limits, units)
     margins = np.minimum(guards.margins / units, _MOST * radius)

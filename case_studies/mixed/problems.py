@@ -6,7 +6,11 @@ returns its value. An equality among them becomes a band of the report's toleran
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+
+from numpy.typing import ArrayLike
 
 import archeng
 from case_studies.cec2006 import EQUALITY_TOLERANCE, add_constraint, constraints, problem
@@ -26,9 +30,14 @@ class Simulator:
         """Simulate a design."""
         values = constraints(self.problem, design.x)
         return archeng.Evaluation(
-            problem(self.problem).objective(design.x),
+            _objective(self.problem)(design.x),
             constraints={row: float(values[row]) for row in self.rows},
         )
+
+
+@cache
+def _objective(name: str) -> Callable[[ArrayLike], float]:
+    return problem(name).objective
 
 
 def half_simulated(name: str) -> tuple[archeng.Model, Simulator, dict[str, Limits]]:
