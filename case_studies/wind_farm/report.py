@@ -39,8 +39,9 @@ def published_table(farm: Scenario, records: Sequence[Record]) -> str:
     lines.append((farm.baseline_aep_mwh, _line("baseline layout", "", farm.baseline_aep_mwh, farm)))
     energies = np.array([r.aep_mwh for r in records])
     found = {"best": energies.max(), "median": np.median(energies), "worst": energies.min()}
-    for name, aep in found.items() if len(records) > 1 else [("the only", energies[0])]:
-        label = f"**archeng, {name} of {len(records)} seeds**"
+    many = len(records) > 1
+    for name, aep in found.items() if many else [("", energies[0])]:
+        label = f"**archeng, {name} of {len(records)} seeds**" if many else "**archeng, one seed**"
         lines.append((float(aep), _line(label, "gradient-free", float(aep), farm, "yes")))
     lines.sort(key=lambda line: -line[0])
     header = ["participant, method", "kind", "AEP (MWh)", "above baseline", "strictly feasible",
