@@ -3,8 +3,8 @@
 The landscape has very many local optima of different worth, and after some 2000 calls (16
 turbines) one can tell which of them a search will end in. So a seed begins with several searches
 from different feasible layouts, and spends the rest of its calls on the best of them. More
-variables need more calls: with 36 turbines it takes some 4000 to tell, and with 64 one search has
-not converged after 20,000.
+variables need more calls: with 36 turbines it takes some 4000 to tell, and with 64 one search some
+14,000 to converge.
 """
 
 from __future__ import annotations
