@@ -248,7 +248,7 @@ def _bound(paper: Paper, marks: Sequence[tuple[str, int]], shown: Shown) -> byte
         move = Transformation().scale(scale).translate(p.x, HEIGHT - p.y - p.height)
         writer.pages[p.sheet].merge_transformed_page(page, move)
     for title, number in marks:
-        writer.add_outline_item(title, page_number=number)
+        writer.add_outline_item(title=title, page_number=number)
     writer.add_metadata({"/Title": f"{short(shown.name, 200)}: archeng report"})
     stream = io.BytesIO()
     writer.write(stream)
