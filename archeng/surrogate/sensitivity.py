@@ -30,6 +30,7 @@ from archeng.surrogate.transforms import IDENTITY
 _DESIGNS = 120  # more than for a proposal: those far away know directions that are at a limit here
 _WEAK = 1e-3  # directions in which the designs vary less than this are not known
 _SAMPLES = 30
+_DEPENDENT = 1e-10  # singular values of unit gradients below this are rounding noise
 _SEED = 0  # of the random models: the same report for the same run
 Bools = NDArray[np.bool_]
 
@@ -93,17 +94,29 @@ def _unknown_directions(A: Floats) -> Floats:
 def multipliers(gradient: Floats, outward: Floats, equality: Bools) -> Floats:
     """Return mu (k,) for a gradient (n,) and outward gradients (k, n) of the active limits.
 
-    Least squares; of the negative ones the most negative leaves, until there is none.
+    The equalities, whose multipliers have any sign, are projected out; the others are a
+    non-negative least squares. Where limits say the same, the minimum is not unique, and the
+    first of them gets the multiplier.
     """
+    from scipy.optimize import nnls  # here, because it takes longer to import than archeng
+
+    size = np.linalg.norm(outward, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    unit = (outward / size[:, None]).T
+    fixed = unit[:, equality]
+    span, _, _ = _truncated(fixed)
+    across = unit - span @ (span.T @ unit)
+    signed = ~equality & (np.linalg.norm(across, axis=0) > _DEPENDENT)
+    left, values, right = _truncated(across[:, signed])
     mu = np.zeros(len(outward))
-    held = np.ones(len(outward), dtype=bool)
-    while held.any():
-        sizes = np.linalg.norm(outward[held], axis=1)
-        unit = outward[held] / np.where(sizes > 0, sizes, 1.0)[:, None]
-        found, *_ = np.linalg.lstsq(unit.T, -gradient, rcond=1e-10)
-        wrong = np.where(equality[held], 0.0, np.minimum(found, 0.0))
-        if not np.any(wrong < 0):
-            mu[held] = found / np.where(sizes > 0, sizes, 1.0)
-            break
-        held[np.flatnonzero(held)[int(np.argmin(wrong))]] = False
-    return mu
+    if len(values):  # SciPy's routine does not survive an empty matrix
+        mu[signed], _ = nnls(values[:, None] * right, -left.T @ gradient)
+    mu[equality], *_ = np.linalg.lstsq(fixed, -gradient - unit @ mu, rcond=_DEPENDENT)
+    return mu / size
+
+
+def _truncated(columns: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return U (n, r), s (r,), V' (r, k) of unit columns (n, k) without what is rounding noise."""
+    U, s, V = np.linalg.svd(columns, full_matrices=False)
+    kept = s > _DEPENDENT
+    return U[:, kept], s[kept], V[kept]
