@@ -27,6 +27,7 @@ from pyomo.opt import (
 )
 
 from archeng._version import __version__
+from archeng.checks import unknown_options
 from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
@@ -54,6 +55,7 @@ _MEANINGLESS = {
     "warmstart",
 }  # fmt: skip
 _NOT_OPTIONS = {"model", "simulator", "import_arguments", "callback", "simulator_takes"}
+_OWN = ("simulator", "simulator_takes", "tee", "timelimit", "load_solutions", "options", "callback")
 _OPTIONS = sorted(
     (set(inspect.signature(solve).parameters) - _NOT_OPTIONS) | {"scale", "tolerance"}
 )
@@ -145,13 +147,12 @@ class ArchengSolver:
         """
         strange = sorted(set(usual) - _MEANINGLESS)
         if strange:
-            raise SettingsError(
-                f"solve() does not take {strange}. Options of archeng go into options={{...}}."
-            )
+            hints = dict.fromkeys(_OPTIONS, "It goes into options={...}.")
+            raise SettingsError(unknown_options("solve()", strange, _OWN, hints))
         keywords = {**self.options, **dict(options or {})}
         unknown = sorted(set(keywords) - set(_OPTIONS))
         if unknown:
-            raise SettingsError(f"Unknown options {unknown}; archeng takes {', '.join(_OPTIONS)}.")
+            raise SettingsError(unknown_options('SolverFactory("archeng")', unknown, _OPTIONS))
         if timelimit is not None:
             keywords["max_time"] = timelimit
         begin = time.monotonic()

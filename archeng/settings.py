@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_args
 
+from archeng.checks import choice, flag, integer, is_real, shown, unknown_options
 from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
@@ -99,24 +101,38 @@ class Settings:
     surrogate: SurrogateName = "auto"
     proposals: int = 1
 
+    def __new__(cls, *_: Any, **keywords: Any) -> Self:
+        """Refuse names that are no settings, with those that were meant."""
+        known = [f.name for f in fields(cls)]
+        unknown = keywords.keys() - set(known)
+        if unknown:
+            raise SettingsError(unknown_options("Settings()", unknown, known))
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
-        _choice("handler", self.handler, get_args(HandlerName))
-        _choice("surrogate", self.surrogate, get_args(SurrogateName))
-        _choice("repair_solver", self.repair_solver, ("auto", "qp", "sqp", "ipopt"))
-        _choice("restart_shares", self.restart_shares, get_args(RestartShares))
-        _choice("square_root", self.square_root, ("covariant", "symmetric"))
-        _range("margin", self.margin, 0.0, 1e-3)
-        _range("tol_x", self.tol_x, 0.0, 1.0)
-        _range("tol_objective", self.tol_objective, 0.0, float("inf"))
-        _range("max_condition", self.max_condition, 1.0, float("inf"))
-        _range("ranking_probability", self.ranking_probability, 0.0, 1.0)
+        for name, allowed in (
+            ("handler", get_args(HandlerName)),
+            ("surrogate", get_args(SurrogateName)),
+            ("repair_solver", get_args(RepairSolver)),
+            ("restart_shares", get_args(RestartShares)),
+            ("square_root", get_args(SquareRoot)),
+        ):
+            choice(name, getattr(self, name), allowed)
+        for name, low, high in (
+            ("margin", 0.0, 1e-3),
+            ("tol_x", 0.0, 1.0),
+            ("tol_objective", 0.0, math.inf),
+            ("max_condition", 1.0, math.inf),
+            ("ranking_probability", 0.0, 1.0),
+        ):
+            self._set(name, _between(name, getattr(self, name), low, high))
         for name in ("simulator_defined_everywhere", "stop_tests", "reuse_designs"):
-            if not isinstance(getattr(self, name), bool):
-                raise SettingsError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+            flag(name, getattr(self, name))
         for name in ("ipopt_max_iterations", "start_candidates", "max_samples", "proposals"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{name} must be a positive integer, got {value!r}.")
+            self._set(name, integer(name, getattr(self, name), 1))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def intersection_first(self) -> bool:
@@ -131,11 +147,10 @@ class Settings:
         )
 
 
-def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise SettingsError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
-
-
-def _range(name: str, value: float, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise SettingsError(f"{name} must be a number between {low} and {high}, got {value!r}.")
+def _between(name: str, value: Any, low: float, high: float) -> float:
+    number = is_real(value) or (isinstance(value, float) and value == math.inf)
+    if not number or not low <= value <= high:
+        raise SettingsError(
+            f"{name} must be a number between {low} and {high}, got {shown(value)}."
+        )
+    return float(value)

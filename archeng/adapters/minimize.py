@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import shown, unknown_options
 from archeng.errors import SettingsError
 from archeng.model import from_scipy
 from archeng.result import Result, Status
@@ -19,14 +20,14 @@ from archeng.strategy import StopReason
 
 _SCIPY_NAMES = {"maxfev": "max_evaluations", "disp": "verbose"}
 _NO_USE = {
-    "jac": "archeng takes no derivatives of the objective; leave jac out",
-    "hess": "archeng takes no derivatives of the objective; leave hess out",
-    "hessp": "archeng takes no derivatives of the objective; leave hessp out",
-    "method": "there is one method; see archeng.Settings(handler=...) for others",
-    "tol": "set Settings(tol_x=..., tol_objective=...), target= or max_evaluations=",
-    "maxiter": "archeng counts calls: use max_evaluations=",
-    "start": "x0 is the start",
-    "simulator_takes": "the objective takes a vector",
+    "jac": "Archeng takes no derivatives of the objective; leave jac out.",
+    "hess": "Archeng takes no derivatives of the objective; leave hess out.",
+    "hessp": "Archeng takes no derivatives of the objective; leave hessp out.",
+    "method": "There is one method; see archeng.Settings(handler=...) for others.",
+    "tol": "Set Settings(tol_x=..., tol_objective=...), target= or max_evaluations=.",
+    "maxiter": "Archeng counts calls: use max_evaluations=.",
+    "start": "x0 is the start.",
+    "simulator_takes": "The objective takes a vector.",
 }
 
 
@@ -113,7 +114,7 @@ def minimize(
         if value is not None:
             wanted[name] = value
     if not callable(fun):
-        raise SettingsError(f"fun must be callable, got {fun!r}.")
+        raise SettingsError(f"fun must be callable, got {shown(fun)}.")
     model = from_scipy(
         x0,
         bounds=bounds,
@@ -169,19 +170,15 @@ def _status(result: Result) -> int:
 def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords and options as one dictionary of keywords of ``solve``."""
     if options is not None and not isinstance(options, Mapping):
-        raise SettingsError(f"options must be a dictionary, got {options!r}.")
+        raise SettingsError(f"options must be a dictionary, got {shown(options)}.")
     wanted: dict[str, Any] = {}
     known = set(inspect.signature(solve).parameters) - {
         "model", "simulator", "import_arguments", "callback", "sigma",
     }  # fmt: skip
     for given, value in [*dict(options or {}).items(), *keywords.items()]:
         name = _SCIPY_NAMES.get(given, given)
-        if given in _NO_USE:
-            raise SettingsError(f"minimize() does not take {given}: {_NO_USE[given]}.")
-        if name not in known:
-            raise SettingsError(
-                f"minimize() does not take {given!r}; it takes {', '.join(sorted(known))}."
-            )
+        if name not in known or given in _NO_USE:
+            raise SettingsError(unknown_options("minimize()", [given], sorted(known), _NO_USE))
         wanted[name] = bool(value) if given == "disp" else value
     return wanted
 
@@ -201,7 +198,7 @@ class _Callback:
 
     def __init__(self, callback: Callable[..., Any]) -> None:
         if not callable(callback):
-            raise SettingsError(f"callback must be callable, got {callback!r}.")
+            raise SettingsError(f"callback must be callable, got {shown(callback)}.")
         self._callback = callback
         try:
             parameters = set(inspect.signature(callback).parameters)

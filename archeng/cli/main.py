@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from archeng._version import __version__
+from archeng.checks import did_you_mean
 from archeng.cli.check import check
 from archeng.cli.compare import compare
 from archeng.cli.completion import SHELLS, completion
@@ -28,8 +29,7 @@ _RUN = "a study's folder, its study.toml, or a journal (default: the present fol
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all went well, 1 if the answer is no, 2 for a wrong input."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
+    options = _parsed(arguments)
     try:
         code = int(options.command(options))
         sys.stdout.flush()
@@ -44,6 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse what was typed; of options that do not exist, the ones that were meant are named."""
+    options, unknown = make_parser().parse_known_args(arguments)
+    if unknown:
+        known = [text for action in options.parser._actions for text in action.option_strings]
+        typed = [word.split("=")[0] for word in unknown if word.startswith("-")]
+        hints = "".join(did_you_mean(word, known) for word in typed)
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hints and '.' + hints}")
+    return options
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -79,7 +90,7 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         **texts,
     )
-    parser.set_defaults(command=function)
+    parser.set_defaults(command=function, parser=parser)
     return parser
 
 

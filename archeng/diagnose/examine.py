@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import integer
 from archeng.diagnose.build import system_of
 from archeng.diagnose.conflict import Core, find_core, find_cores
 from archeng.diagnose.contract import inner_box
@@ -19,8 +20,8 @@ from archeng.diagnose.regions import feasible_share, pieces
 from archeng.diagnose.scaling import badly_scaled, undefined
 from archeng.diagnose.structure import freedom, unlimited
 from archeng.diagnose.system import Kind, System
-from archeng.errors import ModelError, SettingsError
-from archeng.model import FeasibleSet, Model, as_model, compile_model
+from archeng.errors import ModelError
+from archeng.model import FeasibleSet, Model, as_model, check_import_options, compile_model
 from archeng.model.variable import Floats
 
 _DESIGNS = 24
@@ -65,11 +66,9 @@ def diagnose(
     >>> archeng.diagnose(model).conflict.names
     ('books', 'width <= 1 (bound)')
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SettingsError(f"seed must be an integer that is not negative, got {seed!r}.")
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 100:
-        raise SettingsError(f"samples must be an integer of at least 100, got {samples!r}.")
-    return _examine(as_model(model, objective=False, **import_arguments), int(seed), int(samples))
+    seed, samples = integer("seed", seed, 0), integer("samples", samples, 100)
+    check_import_options("diagnose()", import_arguments, ("seed", "samples"))
+    return _examine(as_model(model, objective=False, **import_arguments), seed, samples)
 
 
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:

@@ -1,7 +1,12 @@
 """What the engineer declares, and its compiled form."""
 
 from archeng.model.compile import compile_model
-from archeng.model.convert import as_model, is_importable
+from archeng.model.convert import (
+    IMPORT_OPTIONS,
+    as_model,
+    check_import_options,
+    is_importable,
+)
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
@@ -14,6 +19,7 @@ from archeng.model.variable import Variable
 
 __all__ = [
     "DEFAULT_TOLERANCE",
+    "IMPORT_OPTIONS",
     "Constraint",
     "FeasibleSet",
     "Model",
@@ -23,6 +29,7 @@ __all__ = [
     "Sense",
     "Variable",
     "as_model",
+    "check_import_options",
     "compile_model",
     "copy_of",
     "differences",

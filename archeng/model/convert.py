@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 
-from archeng.errors import ModelError
+from archeng.checks import unknown_options
+from archeng.errors import ModelError, SettingsError
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
@@ -17,6 +18,8 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 _NLP = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
 _OPTI = ("names", "scale", "tolerance")
 _OTHER = ("scale", "tolerance")
+IMPORT_OPTIONS = _NLP
+"""Every option that one of the importers takes."""
 
 
 def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
@@ -56,8 +59,16 @@ def is_importable(value: Any) -> bool:
     return isinstance(value, Model | ca.Opti) or is_pyomo(value)
 
 
+def check_import_options(
+    where: str, arguments: Iterable[str], own: Iterable[str], hints: Mapping[str, str] | None = None
+) -> None:
+    """Raise if a function got options that are neither its own nor those of an importer."""
+    unknown = [name for name in arguments if name not in IMPORT_OPTIONS]
+    if unknown:
+        raise SettingsError(unknown_options(where, unknown, own, hints or {}))
+
+
 def _check(arguments: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
     unknown = sorted(set(arguments) - set(known))
     if unknown:
-        allowed = f" It takes {', '.join(known)}." if known else ""
-        raise ModelError(f"Unknown options {unknown}. {what} does not take them.{allowed}")
+        raise ModelError(unknown_options(what, unknown, known))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,6 +12,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import (
+    choice,
+    file_path,
+    flag,
+    function,
+    integer,
+    is_real,
+    real,
+    seconds,
+    shown,
+)
 from archeng.distribution import (
     Distribution,
     Floats,
@@ -27,6 +39,8 @@ from archeng.simulator import FailurePolicy, make_policy
 
 SimulatorTakes = Literal["design", "model"]
 
+_LARGEST_SEED = 2**128 - 1  # that of NumPy's own entropy, which results show as their seed
+_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have instead
 _POLICY = ("timeout", "retries", "max_failures", "on_failure")
 
 
@@ -44,18 +58,17 @@ class Options:
     simulated: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _count("max_evaluations", self.max_evaluations, 1)
-        _count("population_size", self.population_size, 4)
-        _count("restarts", self.restarts, 0, optional=False)
-        if self.max_time is not None and not _real(self.max_time, least=0.0):
-            raise SettingsError(f"max_time must be positive seconds, got {self.max_time!r}.")
-        if self.target is not None and not _real(self.target):
-            raise SettingsError(f"target must be a finite number, got {self.target!r}.")
-        if self.sense not in ("minimize", "maximize"):
-            raise SettingsError(f'sense must be "minimize" or "maximize", got {self.sense!r}.')
-        if self.callback is not None and not callable(self.callback):
-            raise SettingsError(f"callback must be callable, got {self.callback!r}.")
-        object.__setattr__(self, "simulated", _checked_limits(self.simulated))
+        self._set("max_evaluations", _optional(integer, "max_evaluations", self, 1))
+        self._set("population_size", _optional(integer, "population_size", self, 4))
+        self._set("restarts", integer("restarts", self.restarts, 0))
+        self._set("max_time", _optional(seconds, "max_time", self))
+        self._set("target", _optional(real, "target", self))
+        self._set("callback", _optional(function, "callback", self))
+        choice("sense", self.sense, get_args(Sense))
+        self._set("simulated", _checked_limits(self.simulated))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def limits(self) -> Limits:
@@ -94,31 +107,65 @@ class Runtime:
     simulator_takes: SimulatorTakes = "design"
 
 
+_RUNTIME = ("workers", *_POLICY, "reuse", "verbose", "simulator_takes")
+OPTION_NAMES = (
+    *(f.name for f in fields(Options)),
+    *("seed", "start", "sigma", "settings", "journal"),
+    *_RUNTIME,
+)
+"""Options of :func:`archeng.solve` and `Run`."""
+
+_CALLS = "archeng counts simulator calls: use max_evaluations=."
+FOREIGN_NAMES = {
+    **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
+    "n_jobs": "Use workers=.",
+    "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
+    "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
+    "simulator returns into simulated=.",
+    "tol": "Use target= or max_evaluations=, or Settings(tol_x=..., tol_objective=...).",
+}
+"""What other packages call it, and what to write here."""
+
+RESUME_NAMES = (
+    *("max_evaluations", "max_time", "target", "callback", "model", "settings", "retry_failed"),
+    *_RUNTIME,
+)
+"""Options of :func:`archeng.resume`."""
+
+
 def split_options(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], Runtime, dict[str, Any]]:
     """Sort keywords into those of `Options`, a checked `Runtime`, and those of an importer."""
     rest = dict(keywords)
     policy = make_policy(**{k: rest.pop(k) for k in _POLICY if k in rest})
-    verbose = rest.pop("verbose", False)
-    if not isinstance(verbose, bool):
-        raise SettingsError(f"verbose must be True or False, got {verbose!r}.")
-    reuse = rest.pop("reuse", ())
-    if isinstance(reuse, str | Path):
-        reuse = (reuse,)
-    if not isinstance(reuse, list | tuple) or not all(isinstance(p, str | Path) for p in reuse):
-        raise SettingsError(f"reuse must be a list of paths of journals, got {reuse!r}.")
+    verbose = flag("verbose", rest.pop("verbose", False))
     journal = rest.pop("journal", None)
-    if journal is not None and not isinstance(journal, str | Path):
-        raise SettingsError(f"journal must be the path of a file, got {journal!r}.")
     runtime = Runtime(
         workers=rest.pop("workers", None),
         policy=policy,
-        journal=journal,
-        reuse=tuple(reuse),
+        journal=None if journal is None else file_path("journal", journal),
+        reuse=_journals(rest.pop("reuse", ())),
         progress=ProgressLine() if verbose else None,
         simulator_takes=rest.pop("simulator_takes", "design"),
     )
     names = [f.name for f in fields(Options)]
     return {k: rest.pop(k) for k in names if k in rest}, runtime, rest
+
+
+def _journals(reuse: Any) -> tuple[Path, ...]:
+    """Return the paths of ``reuse=``."""
+    if isinstance(reuse, str | os.PathLike):
+        reuse = (reuse,)
+    if not isinstance(reuse, list | tuple):
+        raise SettingsError(f"reuse must be a list of paths of journals, got {shown(reuse)}.")
+    paths = tuple(file_path("reuse", path) for path in reuse)
+    for path in paths:
+        if path.suffix.lower() in _TABLES:
+            raise SettingsError(
+                f"reuse: {path} is a table, not a journal. reuse= takes the SQLite file that "
+                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
+                "table, give the journal that it was made from."
+            )
+    return paths
 
 
 def start_point(
@@ -135,7 +182,7 @@ def start_point(
         except (ModelError, TypeError, ValueError) as error:
             raise SettingsError(f"start: {error}") from error
         if not np.all(np.isfinite(x)):
-            raise SettingsError(f"start must be finite, got {start!r}.")
+            raise SettingsError(f"start must be finite, got {shown(start)}.")
         return x
     if np.all(np.isnan(fs.start)):
         return None
@@ -161,7 +208,7 @@ def start_distribution(
         named = _by_name(model, sigma) if isinstance(sigma, Mapping) else sigma
         array = np.asarray(named, dtype=float)
     except (TypeError, ValueError) as error:
-        raise SettingsError(f"sigma must be numbers, got {sigma!r}: {error}") from error
+        raise SettingsError(f"sigma must be numbers, got {shown(sigma)}: {error}") from error
     full = model.n_variables
     if array.ndim == 2 and array.shape == (full, full):
         matrix = array[np.ix_(fs.free, fs.free)]
@@ -178,7 +225,7 @@ def start_distribution(
         )
     vector = fs.reduce(np.array(np.broadcast_to(array, (full,))))
     if not (np.all(np.isfinite(vector)) and np.all(vector > 0)):
-        raise SettingsError(f"sigma must be positive and finite, got {sigma!r}.")
+        raise SettingsError(f"sigma must be positive and finite, got {shown(sigma)}.")
     return initial_distribution(origin, vector)
 
 
@@ -200,11 +247,7 @@ def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
 
 def takes_model(simulator_takes: Any, model: Any, simulator: Any) -> bool:
     """Whether the simulator wants the Pyomo model itself; raise if that cannot be."""
-    if simulator_takes not in get_args(SimulatorTakes):
-        raise SettingsError(
-            f'simulator_takes must be "design" or "model", got {simulator_takes!r}.'
-        )
-    if simulator_takes == "design":
+    if choice("simulator_takes", simulator_takes, get_args(SimulatorTakes)) == "design":
         return False
     if simulator is None or not is_pyomo(model):
         raise SettingsError(
@@ -216,7 +259,8 @@ def takes_model(simulator_takes: Any, model: Any, simulator: Any) -> bool:
 
 def check_seed(seed: Any) -> None:
     """Raise unless the seed is None or a non-negative integer."""
-    _count("seed", seed, 0)
+    if seed is not None:
+        integer("seed", seed, 0, _LARGEST_SEED)
 
 
 def check_settings(settings: Any) -> Settings:
@@ -224,7 +268,7 @@ def check_settings(settings: Any) -> Settings:
     if settings is None:
         return Settings()
     if not isinstance(settings, Settings):
-        raise SettingsError(f"settings must be an archeng.Settings, got {settings!r}.")
+        raise SettingsError(f"settings must be an archeng.Settings, got {shown(settings)}.")
     return settings
 
 
@@ -235,16 +279,16 @@ def _checked_limits(simulated: Any) -> dict[str, tuple[float | None, float | Non
     if not isinstance(simulated, Mapping):
         raise SettingsError(
             "simulated must map names of constraints to (lower, upper), such as "
-            f'{{"stress": (None, 250e6)}}; got {simulated!r}.'
+            f'{{"stress": (None, 250e6)}}; got {shown(simulated)}.'
         )
     found: dict[str, tuple[float | None, float | None]] = {}
     for name, limits in simulated.items():
         if not isinstance(name, str) or not name:
-            raise SettingsError(f"simulated: names must be texts, got {name!r}.")
+            raise SettingsError(f"simulated: names must be texts, got {shown(name)}.")
         if not isinstance(limits, list | tuple) or len(limits) != 2:
             raise SettingsError(
                 f"simulated[{name!r}] must be (lower, upper), None where there is no limit; got "
-                f"{limits!r}."
+                f"{shown(limits)}."
             )
         low, high = (_limit(name, value) for value in limits)
         if low is None and high is None:
@@ -265,20 +309,14 @@ def _limit(name: str, value: Any) -> float | None:
     """Return a limit; None if it is none or infinite."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise SettingsError(f"simulated[{name!r}]: {value!r} is not a number.")
-    if math.isnan(value):
-        raise SettingsError(f"simulated[{name!r}]: a limit is NaN.")
-    return float(value) if math.isfinite(value) else None
+    if isinstance(value, float) and math.isinf(value):
+        return None
+    if not is_real(value):
+        raise SettingsError(f"simulated[{name!r}]: {shown(value)} is not a number.")
+    return float(value)
 
 
-def _count(name: str, value: Any, least: int, optional: bool = True) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise SettingsError(f"{name} must be an integer of at least {least}, got {value!r}.")
-
-
-def _real(value: Any, least: float = -math.inf) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool) and math.isfinite(value) and bool(value > least)
+def _optional(check: Callable[..., Any], name: str, options: Options, *least: int) -> Any:
+    """Return a checked option, or None if it is not given."""
+    value = getattr(options, name)
+    return None if value is None else check(name, value, *least)

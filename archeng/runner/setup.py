@@ -9,12 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import unknown_options
 from archeng.distribution import Distribution
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
 from archeng.known import Limits
-from archeng.model import FeasibleSet, Model, as_model, compile_model, has_objective, is_pyomo
+from archeng.model import (
+    IMPORT_OPTIONS,
+    FeasibleSet,
+    Model,
+    as_model,
+    check_import_options,
+    compile_model,
+    has_objective,
+    is_pyomo,
+)
 from archeng.runner.options import (
+    FOREIGN_NAMES,
+    OPTION_NAMES,
+    RESUME_NAMES,
     Options,
     Runtime,
     check_seed,
@@ -34,6 +47,13 @@ from archeng.settings import Settings
 from archeng.simulator import Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
 logger = logging.getLogger("archeng")
+
+FIXED_BY_THE_JOURNAL = {
+    name: "A run that goes on keeps that of its journal."
+    for name in (*OPTION_NAMES, *IMPORT_OPTIONS)
+    if name not in RESUME_NAMES
+}
+"""Options of :func:`archeng.solve` that :func:`archeng.resume` does not have, and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +92,7 @@ def new_setup(
 ) -> Setup:
     """Check and prepare what the user passed to ``solve`` or ``Run``."""
     chosen, runtime, rest = split_options(keywords)
+    check_import_options("solve()", rest, OPTION_NAMES, FOREIGN_NAMES)
     settings = check_settings(settings)
     check_seed(seed)
     model = as_model(source, objective=simulator is None, **rest)
@@ -114,11 +135,10 @@ def stored_setup(
 ) -> Setup:
     """Prepare the run of a journal again; ``limits`` that are not None replace the stored ones."""
     chosen, runtime, rest = split_options(keywords)
-    unknown = sorted([*chosen.keys() - {"callback"}, *rest])
+    unknown = [*chosen.keys() - {"callback"}, *rest]
     if unknown:
         raise SettingsError(
-            f"resume() does not take {unknown}: they are the journal's. It takes max_evaluations, "
-            "max_time, target, callback and the options of the runtime."
+            unknown_options("resume()", unknown, RESUME_NAMES, FIXED_BY_THE_JOURNAL)
         )
     given = None if source is None else as_model(source, objective=stored["own_objective"])
     model = stored_model(stored, given)

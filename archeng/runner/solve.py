@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import integer, named_options
 from archeng.errors import SettingsError
-from archeng.model import Sense, as_model, compile_model
+from archeng.model import Sense, as_model, check_import_options, compile_model
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.options import SimulatorTakes, check_seed, check_settings
 from archeng.runner.run import Run
+from archeng.runner.setup import FIXED_BY_THE_JOURNAL
 from archeng.sampling import Designs, space_filling_points
 from archeng.settings import Settings
 from archeng.simulator import Design, OnFailure
@@ -155,6 +157,7 @@ def solve(
     return _finish(run)
 
 
+@named_options(hints=FIXED_BY_THE_JOURNAL)
 def resume(
     journal: str | Path,
     simulator: Callable[[Any], Any] | None = None,
@@ -279,10 +282,10 @@ def sample_feasible(
     InfeasibleModelError
         If no feasible design is found; the error names the constraints in conflict.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise SettingsError(f"n must be a positive integer, got {n!r}.")
+    n = integer("n", n, 1)
     check_seed(seed)
+    check_import_options("sample_feasible()", import_arguments, ("seed", "settings"))
     fs = compile_model(as_model(model, objective=False, **import_arguments))
     repairer = Repairer(fs, check_settings(settings))
-    points = space_filling_points(repairer, int(n), np.random.default_rng(seed))
+    points = space_filling_points(repairer, n, np.random.default_rng(seed))
     return Designs(Design(fs.variables, fs.expand(x)) for x in points)

@@ -16,6 +16,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from archeng.checks import (
+    choice,
+    file_path,
+    function,
+    is_integer,
+    named_options,
+    seconds,
+    shown,
+    text,
+)
 from archeng.errors import SettingsError, SimulationTimeoutError
 from archeng.model import Variable
 from archeng.simulator.answer import Evaluation
@@ -72,6 +82,7 @@ class CommandSimulator:
     ... )  # doctest: +SKIP
     """
 
+    @named_options()
     def __init__(
         self,
         command: Sequence[str | Path],
@@ -86,51 +97,41 @@ class CommandSimulator:
         directory: str | Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        if isinstance(command, str | Path) or not command:
+        self.command = _command(command)
+        self.templates = {n: _text(n, t) for n, t in _mapping("templates", templates).items()}
+        self.read = function("read", read)
+        self.constraints = _readers("constraints", constraints)
+        self.outputs = _readers("outputs", outputs)
+        self.timeout = None if timeout is None else seconds("timeout", timeout)
+        if not isinstance(ok_exit_codes, list | tuple) or not all(map(is_integer, ok_exit_codes)):
             raise SettingsError(
-                f'command must be a list such as ["solver", "{{input}}"], got {command!r}. There '
-                "is no shell."
+                f"ok_exit_codes must be a list of integers, got {shown(ok_exit_codes)}."
             )
-        if keep not in get_args(Keep):
-            raise SettingsError(f'keep must be "all", "failed" or "none", got {keep!r}.')
-        if not callable(read):
-            raise SettingsError(f"read must be a function or read_json/read_regex, got {read!r}.")
-        for option, readers in (("constraints", constraints), ("outputs", outputs)):
-            if readers is not None and not (
-                isinstance(readers, Mapping) and all(map(callable, readers.values()))
-            ):
-                raise SettingsError(f"{option} must map names to readers, got {readers!r}.")
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
-            raise SettingsError(f"timeout must be positive seconds, got {timeout!r}.")
-        if not _all(ok_exit_codes, int):
-            raise SettingsError(f"ok_exit_codes must be a list of integers, got {ok_exit_codes!r}.")
-        if environment is not None and not (
-            isinstance(environment, Mapping) and _all([*environment, *environment.values()], str)
-        ):
-            raise SettingsError(f"environment must map names to strings, got {environment!r}.")
-        self.command = [str(part) for part in command]
-        self.templates = {name: _text(name, t) for name, t in (templates or {}).items()}
-        self.read = read
-        self.constraints, self.outputs = dict(constraints or {}), dict(outputs or {})
-        self.timeout = timeout
-        self.ok_exit_codes = tuple(ok_exit_codes)
-        self.keep = keep
-        self.directory = None if directory is None else str(Path(directory).resolve())
-        self.environment = dict(environment or {})
+        self.ok_exit_codes = tuple(int(code) for code in ok_exit_codes)
+        self.keep = choice("keep", keep, get_args(Keep))
+        self.directory = None
+        if directory is not None:
+            self.directory = str(file_path("directory", directory).resolve())
+        self.environment = _mapping("environment", environment)
+        for name, value in self.environment.items():
+            if not isinstance(value, str) or "\0" in name + value or "=" in name:
+                raise SettingsError(
+                    f"environment must map names to strings, got {shown(name)}: {shown(value)}."
+                )
         self._check_command()
 
     def check_variables(self, variables: Sequence[Variable]) -> None:
         """Raise, before any call, if a template names a variable that the model does not have."""
         known = {name: 1.0 for v in variables for name in v.element_names()}
-        for source, text in {**self.templates, "command": " ".join(self.command)}.items():
-            wanted = {match["name"] for match in _FIELD.finditer(text)}
+        for source, said in {**self.templates, "command": " ".join(self.command)}.items():
+            wanted = {match["name"] for match in _FIELD.finditer(said)}
             unknown = sorted(wanted - set(known))
             if unknown:
                 raise SettingsError(
                     f"{source}: unknown variables {unknown}; there are {sorted(known)}."
                 )
             try:
-                _filled(text, known)
+                _filled(said, known)
             except ValueError as error:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
@@ -142,8 +143,8 @@ class CommandSimulator:
         good = False
         try:
             values = _values(design)
-            for name, text in self.templates.items():
-                (folder / name).write_text(_filled(text, values), encoding="utf-8")
+            for name, template in self.templates.items():
+                (folder / name).write_text(_filled(template, values), encoding="utf-8")
             output = self._run(folder, values)
             try:
                 value = self._answer(folder, output)
@@ -238,22 +239,40 @@ class CommandSimulator:
                     kill_group(process.pid)  # children that it left behind
 
 
-def _all(values: Any, kind: type) -> bool:
-    return isinstance(values, list | tuple) and all(
-        isinstance(v, kind) and not isinstance(v, bool) for v in values
-    )
+def _command(command: Any) -> list[str]:
+    parts = command if isinstance(command, list | tuple) else ()
+    if not parts or not all(isinstance(p, str | Path) and "\0" not in str(p) for p in parts):
+        raise SettingsError(
+            f'command must be a list such as ["solver", "{{input}}"], got {shown(command)}. There '
+            "is no shell."
+        )
+    return [str(part) for part in parts]
+
+
+def _mapping(option: str, given: Any) -> dict[str, Any]:
+    """Return what is given by name, nothing for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"{option} must be a dictionary by name, got {shown(given)}.")
+    return {text(f"{option}: a name", name): value for name, value in given.items()}
+
+
+def _readers(option: str, given: Any) -> dict[str, Reader]:
+    readers = _mapping(option, given)
+    return {name: function(f"{option}[{name!r}]", read) for name, read in readers.items()}
 
 
 def _text(name: str, template: str | Path) -> str:
     """Text of a template given as a path or as the text itself."""
-    if not name or name in ("..", *_OUTPUTS) or Path(name).name != name:
+    if name in ("..", *_OUTPUTS) or Path(name).name != name:
         raise SettingsError(
             f"templates: {name!r} must be a plain file name, without folders, other than "
             f"{' and '.join(_OUTPUTS)}."
         )
     if isinstance(template, str) and ("{{" in template or "\n" in template):
         return template
-    path = Path(template)
+    path = file_path(f"templates[{name!r}]", template)
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from archeng.checks import choice, integer, is_integer, seconds, shown
 from archeng.errors import SettingsError
 from archeng.simulator.call import Call, CallStatus
 
@@ -47,40 +48,34 @@ def make_policy(
     on_failure: Any = "rank_last",
 ) -> FailurePolicy:
     """Check what the user typed."""
-    if timeout is not None and not (_real(timeout) and timeout > 0):
-        raise SettingsError(f"timeout must be positive seconds, got {timeout!r}.")
-    if max_failures is not None and not (_integer(max_failures) and max_failures >= 0):
-        raise SettingsError(f"max_failures must be a non-negative integer, got {max_failures!r}.")
-    if on_failure not in get_args(OnFailure):
-        raise SettingsError(f'on_failure must be "rank_last" or "raise", got {on_failure!r}.')
-    return FailurePolicy(timeout, _retries(retries), max_failures, on_failure)
+    choice("on_failure", on_failure, get_args(OnFailure))
+    return FailurePolicy(
+        None if timeout is None else seconds("timeout", timeout),
+        _retries(retries),
+        None if max_failures is None else integer("max_failures", max_failures, 0),
+        on_failure,
+    )
 
 
 def _retries(retries: Any) -> dict[CallStatus, int]:
     """One number holds for exceptions, time-outs and lost workers; a mapping for each state."""
     if retries is None:
         return dict(_DEFAULT_RETRIES)
-    if _integer(retries) and retries >= 0:
+    if is_integer(retries, 0):
         states = (CallStatus.FAILED, CallStatus.TIMED_OUT, CallStatus.LOST)
         return {state: int(retries) for state in states}
     known = [s.value for s in _RETRIED]
     if not isinstance(retries, Mapping):
         raise SettingsError(
-            f"retries must be a non-negative integer or a mapping from {known}, got {retries!r}."
+            f"retries must be a non-negative integer or a mapping from {known}, got "
+            f"{shown(retries)}."
         )
     result = dict(_DEFAULT_RETRIES)
     for state, count in retries.items():
-        if state not in known or not _integer(count) or count < 0:
+        if not isinstance(state, str) or state not in known or not is_integer(count, 0):
             raise SettingsError(
-                f"retries: {state!r}: {count!r} is not one of {known} with a non-negative integer."
+                f"retries: {shown(state)}: {shown(count)} is not one of {known} with a "
+                "non-negative integer."
             )
         result[CallStatus(state)] = int(count)
     return result
-
-
-def _integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _real(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from archeng.checks import file_path, named_options, text
 from archeng.errors import SettingsError
 
 Reader = Callable[[Path, str], Any]
 
 
+@named_options()
 def read_json(key: str = "objective", file: str | None = None) -> Reader:
     """Read a number from JSON: a file in the call's directory, or the standard output.
 
@@ -22,9 +24,10 @@ def read_json(key: str = "objective", file: str | None = None) -> Reader:
         Where it is; dots go deeper: ``"mass.total"``, ``"loads.0"``.
     file : str, optional
     """
-    return _Json(key, file)
+    return _Json(text("read_json: key", key), _file("read_json", file))
 
 
+@named_options()
 def read_regex(pattern: str, file: str | None = None) -> Reader:
     r"""Read a number by a regular expression; of several matches the last one counts.
 
@@ -35,13 +38,18 @@ def read_regex(pattern: str, file: str | None = None) -> Reader:
     file : str, optional
         A file in the call's directory; the standard output by default.
     """
+    text("read_regex: pattern", pattern)
     try:
         groups = re.compile(pattern).groups
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise SettingsError(f"read_regex: {pattern!r} is no regular expression: {error}") from error
     if groups != 1:
         raise SettingsError(f"read_regex: {pattern!r} must have exactly one group, the number.")
-    return _Regex(pattern, file)
+    return _Regex(pattern, _file("read_regex", file))
+
+
+def _file(where: str, file: Any) -> str | None:
+    return None if file is None else str(file_path(f"{where}: file", file))
 
 
 class _Json:

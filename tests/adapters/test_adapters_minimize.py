@@ -169,7 +169,7 @@ def test_no_feasible_design() -> None:
         ({"method": "SLSQP"}, "one method"),
         ({"tol": 1e-6}, "tol_x"),
         ({"options": {"maxiter": 5}}, "max_evaluations"),
-        ({"options": {"ftol": 5}}, "does not take 'ftol'"),
+        ({"options": {"ftol": 5}}, "has no option ftol"),
         ({"options": 3}, "options must be"),
         ({"callback": 3}, "callback must be"),
     ],

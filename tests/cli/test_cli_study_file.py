@@ -139,7 +139,7 @@ WRONG = {  # text, line, what the message says
         "[simulated]\na = { upper = 1 }\n[simulated.b]\nlower = 3\nupper = 2\n", 3, "below the"
     ),
     "unknown setting": ("[settings]\n\n\nproposal = 2\n", 4, "did you mean proposals"),
-    "wrong setting": ("[settings]\nproposals = 0\n", 2, "positive integer, got 0"),
+    "wrong setting": ("[settings]\nproposals = 0\n", 2, "integer of at least 1, got 0"),
     "setting of another type": ("[settings]\ntol_x = []\n", 2, "between 0.0 and 1.0"),
     "syntax": ("[run]\nseed = \n", 2, "not valid TOML"),
     "syntax at the end": ("[run]\nseed = 1\n[study\n", 3, "not valid TOML"),

@@ -381,10 +381,10 @@ def test_as_model_refuses_everything_else(thing: Any) -> None:
 
 @pytest.mark.parametrize("thing", [Model(), ca.Opti()])
 def test_bounds_belong_to_nlp_dictionaries_only(thing: Any) -> None:
-    with pytest.raises(ModelError, match=r"\['lbx'\]"):
+    with pytest.raises(ModelError, match="no option lbx"):
         as_model(thing, objective=False, lbx=0)
 
 
 def test_unknown_options_of_an_nlp(nlp: dict[str, Any]) -> None:
-    with pytest.raises(ModelError, match=r"\['wrong'\].*lbx, ubx"):
+    with pytest.raises(ModelError, match=r"no option wrong.*lbx, ubx"):
         as_model(nlp, objective=False, p=1, wrong=3)

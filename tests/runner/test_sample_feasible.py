@@ -147,7 +147,7 @@ def test_infeasible_model_names_the_conflict() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 2.0, "3", None, True])
 def test_bad_number(n: Any) -> None:
-    with pytest.raises(SettingsError, match="n must be a positive integer"):
+    with pytest.raises(SettingsError, match="n must be an integer of at least 1"):
         archeng.sample_feasible(ring(), n)
 
 

@@ -40,7 +40,7 @@ def test_frozen_and_keyword_only() -> None:
         Settings().margin = 0.0  # type: ignore[misc]
     with pytest.raises(TypeError):
         Settings("auto")  # type: ignore[misc]
-    with pytest.raises(TypeError):
+    with pytest.raises(SettingsError, match=r"no option margine\. Did you mean margin\?"):
         Settings(margine=0.0)  # type: ignore[call-arg]
 
 

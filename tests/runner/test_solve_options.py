@@ -11,7 +11,7 @@ import pytest
 
 import archeng
 from archeng import Design, Model, Result, Run, Settings, Status, StopReason
-from archeng.errors import ModelError, SettingsError, SimulatorError
+from archeng.errors import SettingsError, SimulatorError
 from archeng.settings import SurrogateName
 
 either = pytest.mark.parametrize("surrogate", ["auto", "none"])
@@ -423,8 +423,10 @@ def test_bad_options_are_refused_by_name_before_any_call(option: str, value: Any
 
 
 def test_unknown_option() -> None:
-    with pytest.raises((ModelError, TypeError), match="max_iterations"):
+    with pytest.raises(SettingsError, match="no option max_iterations"):
         run(max_iterations=3)
+    with pytest.raises(SettingsError, match=r"no option max_evaluation\. Did you mean max_eval"):
+        run(max_evaluation=3)
 
 
 @pytest.mark.parametrize("simulator", [3, "f", [1], {}])

@@ -94,5 +94,5 @@ def test_an_answer_that_cannot_be_read_is_a_failed_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["constraints", "outputs"])
 @pytest.mark.parametrize("readers", [3, ["size"], {"size": "size = (.*)"}, read_json()])
 def test_what_is_no_reader_is_refused(option: str, readers: Any, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=f"{option} must map names to readers"):
+    with pytest.raises(SettingsError, match=option):
         program(tmp_path, **{option: readers})

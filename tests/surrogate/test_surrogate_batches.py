@@ -75,7 +75,7 @@ def test_workers_do_not_change_a_run_with_batches() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True])
 def test_a_number_that_is_none(value: object) -> None:
-    with pytest.raises(SettingsError, match="proposals must be a positive integer"):
+    with pytest.raises(SettingsError, match="proposals must be an integer of at least 1"):
         archeng.Settings(proposals=value)  # type: ignore[arg-type]
 
 

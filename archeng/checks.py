@@ -1,0 +1,188 @@
+"""Checks that the options of all functions share: one rule for numbers, choices, names and paths.
+
+Each returns the value in its plain Python type, or raises an error that names the option.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import numbers
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.errors import ArchengError, SettingsError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Error = type[ArchengError]
+
+LARGEST = 2**63 - 1
+"""The largest integer that SQLite and NumPy hold."""
+
+LONGEST = 1e9
+"""Seconds, about 30 years; operating systems cannot wait for much longer."""
+
+_SHOWN = 200  # characters of a value in a message
+_CLOSE = (
+    0.8  # of difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
+)
+_NO_HINTS: Mapping[str, str] = MappingProxyType({})
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: not too long, and whatever its own text does."""
+    try:
+        text = repr(value)
+    except Exception:  # a number with too many digits, or a class with a broken __repr__
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def is_integer(value: Any, least: int = -LARGEST, most: int = LARGEST) -> bool:
+    """Whether a value is an integer in a range, of Python or NumPy, and no bool."""
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return integral and least <= value <= most
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a finite real number, of Python or NumPy, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return abs(float(value)) < float("inf")
+    except (ArithmeticError, ValueError):  # such as 10**400
+        return False
+
+
+def integer(
+    name: str, value: Any, least: int, most: int = LARGEST, error: Error = SettingsError
+) -> int:
+    """Return an integer of at least ``least``."""
+    if not is_integer(value, least, most):
+        raise error(f"{name} must be an integer of at least {least}, got {shown(value)}.")
+    return int(value)
+
+
+def real(name: str, value: Any, error: Error = SettingsError) -> float:
+    """Return a finite number."""
+    if not is_real(value):
+        raise error(f"{name} must be a finite number, got {shown(value)}.")
+    return float(value)
+
+
+def seconds(name: str, value: Any, error: Error = SettingsError) -> float:
+    """Return a length of time."""
+    if not is_real(value) or not 0 < value <= LONGEST:
+        raise error(
+            f"{name} must be positive seconds (at most {LONGEST:g}), got {shown(value)}. Leave it "
+            "out for no limit."
+        )
+    return float(value)
+
+
+def choice(name: str, value: Any, allowed: Collection[str], error: Error = SettingsError) -> str:
+    """Return one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        hint = did_you_mean(value, allowed)
+        raise error(f"{name} must be one of {', '.join(allowed)}; got {shown(value)}.{hint}")
+    return value
+
+
+def flag(name: str, value: Any, error: Error = SettingsError) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise error(f"{name} must be True or False, got {shown(value)}.")
+    return value
+
+
+def text(name: str, value: Any, error: Error = SettingsError) -> str:
+    """Return a text that is not empty and that files can hold."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise error(f"{name} must be a text that is not empty, got {shown(value)}.")
+    return value
+
+
+def function(name: str, value: Any, error: Error = SettingsError) -> Any:
+    """Return something that can be called."""
+    if not callable(value):
+        raise error(f"{name} must be a function, got {shown(value)}.")
+    return value
+
+
+def file_path(name: str, value: Any, error: Error = SettingsError) -> Path:
+    """Return the path of a file, which need not exist."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise error(f"{name} must be the path of a file, got {shown(value)}.")
+    return Path(path)
+
+
+def floats(value: Any) -> NDArray[np.float64]:
+    """Return numbers as an array.
+
+    Raises
+    ------
+    ValueError
+        If they are none; the caller knows what they are for, and says it.
+    """
+    try:
+        if np.iscomplexobj(value):
+            raise ValueError("complex numbers")
+        return np.asarray(value, dtype=float)
+    except (ArithmeticError, AttributeError, RuntimeError, TypeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def did_you_mean(word: Any, known: Iterable[str]) -> str:
+    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing."""
+    if not isinstance(word, str):
+        return ""
+    close = difflib.get_close_matches(word, list(known), 1, _CLOSE)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def unknown_options(
+    where: str, names: Iterable[str], known: Iterable[str], hints: Mapping[str, str] = _NO_HINTS
+) -> str:
+    """Say that options do not exist, and which ones were meant."""
+    known = list(known)
+    found = []
+    for name in sorted(map(str, names)):
+        hint = hints.get(name) or did_you_mean(name, known).strip()
+        hint = hint or (f"It takes {', '.join(known)}." if known else "It takes none.")
+        found.append(f"{where} has no option {name}. {hint}")
+    return " ".join(found)
+
+
+def named_options(
+    error: Error = SettingsError, hints: Mapping[str, str] = _NO_HINTS
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function refuse keywords that it does not have, with the ones that were meant."""
+
+    def decorate(called: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(called).parameters
+        known = [
+            name
+            for name, p in parameters.items()
+            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and name not in ("self", "cls")
+        ]
+        where = f"{called.__qualname__.removesuffix('.__init__')}()"
+
+        @functools.wraps(called)
+        def checked(*arguments: P.args, **keywords: P.kwargs) -> R:
+            unknown = [name for name in keywords if name not in parameters]
+            if unknown:
+                raise error(unknown_options(where, unknown, known, hints))
+            return called(*arguments, **keywords)
+
+        return checked
+
+    return decorate
