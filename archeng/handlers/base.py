@@ -87,7 +87,10 @@ class Handler(Protocol):
     def populate(
         self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
-        """Make the candidates of the next generation; ``known`` are the calls so far."""
+        """Make the candidates of the next generation; ``known`` are the calls so far.
+
+        The state of CMA-ES stays as it is.
+        """
 
     def learn(
         self, search: Search, population: Population, found: Found, rng: np.random.Generator

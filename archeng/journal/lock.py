@@ -84,6 +84,8 @@ def is_held(journal: Path) -> bool:
 
 
 def _path(journal: Path) -> Path:
+    """Return the lock file, which is one for all symbolic links to a journal."""
+    journal = journal.resolve()
     return journal.with_name(journal.name + ".lock")
 
 

@@ -22,25 +22,25 @@ _DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipl
 
 
 def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
-    """Return the values of `COLUMNS`."""
+    """Return the values of `COLUMNS`, in the very types in which SQLite gives them back."""
     details = {name: getattr(e, name) for name in _DETAILS if getattr(e, name)}
     if math.isfinite(e.elapsed):
         details["elapsed"] = round(e.elapsed, 3)
     return (
-        e.generation,
-        position,
-        e.restart,
+        int(e.generation),
+        int(position),
+        int(e.restart),
         e.x.tobytes(),
         e.sampled.tobytes(),
         _null(e.objective),
-        e.status,
-        e.message,
-        e.seconds,
-        e.attempts,
-        e.max_violation,
-        e.repair_kind,
-        e.repair_solver,
-        e.repair_iterations,
+        str(e.status),
+        str(e.message),
+        _real(e.seconds),
+        int(e.attempts),
+        _real(e.max_violation),
+        str(e.repair_kind),
+        str(e.repair_solver),
+        int(e.repair_iterations),
         _null(e.repair_distance_squared),
         _null(e.kkt_residual),
         json.dumps(details),
@@ -52,8 +52,8 @@ def from_row(index: int, row: Sequence[Any]) -> CallRecord:
     details = json.loads(row[16])
     return CallRecord(
         index=index,
-        generation=row[0],
-        restart=row[2],
+        generation=int(row[0]),
+        restart=int(row[2]),
         x=_floats(row[3]),
         sampled=_floats(row[4]),
         objective=_number(row[5]),
@@ -81,7 +81,12 @@ def _floats(blob: bytes) -> Floats:
 
 
 def _null(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return None if math.isnan(value) else _real(value)
+
+
+def _real(value: float) -> float:
+    """Return a float; SQLite does not keep the sign of zero."""
+    return float(value) + 0.0
 
 
 def _number(value: float | None) -> float:

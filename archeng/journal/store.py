@@ -1,28 +1,30 @@
-"""The SQLite file. One table of calls, one of generations, one row with the present state.
+"""`Journal`: calls, generations, the candidates of the open generation, and the present state.
 
 Write-ahead logging: others may read while a run writes. Every call is committed, and on disk,
-before the run uses it; a generation and the state after it are one transaction. Plain numbers
-and JSON only: reading a journal cannot run code.
+before the run uses it; a generation and the state after it are one transaction. Until it is moved
+into the file itself, what was written last is in ``run.db-wal`` beside it: that happens after each
+generation, and after each call that took its time. Plain numbers and JSON only: reading a journal
+cannot run code.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from archeng.errors import ArchengError, JournalError
+from archeng.journal import database
 from archeng.journal.arrays import packed, unpacked
+from archeng.journal.checksum import checksum, verified
 from archeng.journal.lock import Lock, is_held
 from archeng.journal.rows import COLUMNS, from_row, to_row
 from archeng.records import CallRecord
 
-_APPLICATION_ID = 0x41524348  # "ARCH"
-_FORMAT_VERSION = 3
-_READABLE = (2, _FORMAT_VERSION)
 _STRANGE = (
     ArithmeticError,
     AttributeError,
@@ -31,24 +33,16 @@ _STRANGE = (
     TypeError,
     ValueError,
 )
-
-_SCHEMA = """
-CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE calls (
-    generation INTEGER NOT NULL, position INTEGER NOT NULL, restart INTEGER NOT NULL,
-    x BLOB NOT NULL, sampled BLOB NOT NULL, objective REAL, status TEXT NOT NULL,
-    message TEXT NOT NULL, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
-    max_violation REAL NOT NULL, repair_kind TEXT NOT NULL, repair_solver TEXT NOT NULL,
-    repair_iterations INTEGER NOT NULL, repair_distance_squared REAL, kkt_residual REAL,
-    details TEXT NOT NULL DEFAULT '{}',
-    PRIMARY KEY (generation, position)
-) WITHOUT ROWID;
-CREATE TABLE generations (generation INTEGER PRIMARY KEY, record TEXT NOT NULL);
-CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL);
-"""
-_LATEST = "latest"  # the one key of the header that changes
-_COLUMNS = ", ".join(COLUMNS)
-_OLD = _COLUMNS.replace("details", "'{}' AS details")  # version 2 had none
+_Noted = TypeVar("_Noted")
+_LATEST, _MOVES = "latest", "moves"  # keys of the header that change
+_SLOW = 1.0  # seconds since the log was emptied after which a call empties it as well
+_ADD_CALL = (
+    f"INSERT INTO calls ({', '.join(COLUMNS)}, checksum) "
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 1))}) ON CONFLICT (generation, position) DO UPDATE "
+    f"SET {', '.join(f'{c} = excluded.{c}' for c in (*COLUMNS, 'checksum'))} "
+    "WHERE calls.x = excluded.x AND calls.status NOT IN ('ok', 'reused')"
+)
+"""Only a failed call of the same design may be made again."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +58,23 @@ class Journal:
 
     Use :meth:`create` for a new run, :meth:`resume` to go on with one (both take the lock), and
     :meth:`read` to look, also while another process writes.
+
+    Attributes
+    ----------
+    path : Path
+    lost_log : bool
+        Whether the run was cut off (its process did not close the file), and the log that it
+        left beside the file is not there: it was copied without.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         self.path = path
+        self.lost_log = False
         self._connection = connection
         self._lock = lock
-        with _guard(path):
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-        self._columns = _COLUMNS if version == _FORMAT_VERSION else _OLD
+        self._emptied = time.monotonic()
+        with database.guard(path):
+            self._version = database.version_of(connection)
 
     @classmethod
     def create(cls, path: str | Path, header: Mapping[str, Any], state: Any) -> Journal:
@@ -80,19 +82,19 @@ class Journal:
         file = Path(path).resolve()
         if not file.parent.is_dir():
             raise JournalError(f"{file}: there is no directory {file.parent}.")
-        _check_free(file)
+        database.check_free(file)
         lock = Lock(file)
-        with _guard(file), _release_on_error(lock):
-            _check_free(file)  # somebody else may have been faster
+        with database.guard(file), _release_on_error(lock):
+            database.check_free(file)  # somebody else may have been faster
             new = file.with_name(file.name + ".new")  # a half-made file never has the name
             try:
-                _write_new(new, header, state)
-                _remove(file)  # with what SQLite left beside a deleted one
+                database.write_new(new, header, state)
+                database.remove(file)  # with what SQLite left beside a deleted one
                 new.replace(file)
             except BaseException:
-                _remove(new)
+                database.remove(new)
                 raise
-            connection = _connect(f"file:{_quoted(file)}?mode=rw")
+            connection = database.connect(file, "mode=rw")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         return cls(file, connection, lock)
@@ -100,17 +102,21 @@ class Journal:
     @classmethod
     def resume(cls, path: str | Path) -> Journal:
         """Open an existing file to go on with its run."""
-        file = _existing(path)
-        _check(file)
+        file = database.existing(path)
+        logged = has_log(file)
+        database.check(file)
+        database.check_one_name(file)
         lock = Lock(file)
-        with _guard(file), _release_on_error(lock):
-            connection = _connect(f"file:{_quoted(file)}?mode=rw")
+        with database.guard(file), _release_on_error(lock):
+            connection = database.connect(file, "mode=rw")
             connection.execute("PRAGMA synchronous = FULL")
             problems = connection.execute("PRAGMA quick_check").fetchone()[0]
             if problems != "ok":
                 raise JournalError(f"{file}: the file is damaged ({problems}).")
-            _upgrade(connection)
-        return cls(file, connection, lock)
+            told = database.upgrade(connection)
+            journal = cls(file, connection, lock)
+            journal.lost_log = told and not logged and not journal.latest().get("closed", False)
+        return journal
 
     @classmethod
     def read(cls, path: str | Path, still: bool = False) -> Journal:
@@ -119,11 +125,11 @@ class Journal:
         ``still`` promises that nobody writes meanwhile: then SQLite does not even make its
         helper files beside it. See :func:`is_still`.
         """
-        file = _existing(path)
+        file = database.existing(path)
         how = "mode=ro&immutable=1" if still else "mode=ro"
-        _check(file, how)
-        with _guard(file):
-            return cls(file, _connect(f"file:{_quoted(file)}?{how}"), None)
+        database.check(file, how)
+        with database.guard(file):
+            return cls(file, database.connect(file, how), None)
 
     @property
     def running(self) -> bool:
@@ -132,37 +138,79 @@ class Journal:
 
     # -- writing ----------------------------------------------------------------------------
 
+    def add_candidates(self, data: Any) -> None:
+        """Store the candidates of the generation that begins, before their first call.
+
+        A crash of the machine cannot leave a call without them: they come before it in the log,
+        and are on disk at the latest together with it.
+        """
+        text = packed(data)
+        with database.guard(self.path):
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            try:
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO candidates VALUES (1, ?, ?)", (text, checksum(text))
+                )
+            finally:
+                self._connection.execute("PRAGMA synchronous = FULL")
+
     def add_call(self, position: int, e: CallRecord) -> None:
-        """Store a finished call; it is on disk when this returns."""
-        with _guard(self.path):
-            self._connection.execute(
-                f"INSERT OR REPLACE INTO calls ({_COLUMNS}) "
-                f"VALUES ({','.join('?' * len(COLUMNS))})",
-                to_row(position, e),
+        """Store a finished call; it is on disk when this returns.
+
+        Raises
+        ------
+        JournalError
+            If there is such a call already, unless it is a failed one of the same design.
+        """
+        row = to_row(position, e)
+        with database.guard(self.path):
+            cursor = self._connection.execute(_ADD_CALL, (*row, checksum(*row)))
+        if cursor.rowcount != 1:
+            raise JournalError(
+                f"{self.path}: there is a finished call {position} of generation {e.generation} "
+                "already, which is not overwritten. Did two processes write?"
             )
+        if time.monotonic() - self._emptied > _SLOW:
+            self._empty_log()
 
     def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
         """Store a finished generation and the state of the run after it, as one step."""
-        with _guard(self.path):
+        row, text = (generation, packed(record)), packed(state)
+        with database.guard(self.path):
             self._connection.execute("BEGIN")
             try:
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO generations VALUES (?, ?)", (generation, packed(record))
+                    "INSERT OR REPLACE INTO generations VALUES (?, ?, ?)", (*row, checksum(*row))
                 )
                 self._connection.execute(
-                    "UPDATE state SET value = ? WHERE id = 1", (packed(state),)
+                    "UPDATE state SET value = ?, checksum = ? WHERE id = 1", (text, checksum(text))
                 )
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Move what is in the log into the file itself, as far as nobody reads it there."""
+        with database.guard(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._emptied = time.monotonic()
 
     def note(self, latest: Mapping[str, Any]) -> None:
         """Store what there is to say of the latest process that wrote: see :meth:`latest`."""
-        with _guard(self.path):
+        self._set(_LATEST, latest)
+
+    def add_move(self, move: Mapping[str, Any]) -> None:
+        """Store that the run went on where rounding may be another: see :meth:`moves`."""
+        self._set(_MOVES, [*self.moves(), move])
+
+    def _set(self, key: str, value: Any) -> None:
+        row = (key, packed(value))
+        with database.guard(self.path):
             self._connection.execute(
-                "INSERT OR REPLACE INTO header VALUES (?, ?)", (_LATEST, packed(latest))
+                "INSERT OR REPLACE INTO header VALUES (?, ?, ?)", (*row, checksum(*row))
             )
 
     def close(self) -> None:
@@ -177,18 +225,30 @@ class Journal:
 
     def header(self) -> dict[str, Any]:
         """Return what was stored when the run began."""
-        rows = self._rows("SELECT key, value FROM header WHERE key <> ?", (_LATEST,))
-        return {k: self._json(v) for k, v in rows}
+        return {k: v for k, v in self._header() if k not in (_LATEST, _MOVES)}
 
     def latest(self) -> dict[str, Any]:
         """Return what the latest process noted: its limits, and how it ended; empty if nothing."""
-        rows = self._rows("SELECT value FROM header WHERE key = ?", (_LATEST,))
-        return dict(self._json(rows[0][0])) if rows else {}
+        return self._noted(_LATEST, {})
+
+    def moves(self) -> list[dict[str, Any]]:
+        """Return when, and to which machine and libraries, the run was moved."""
+        return self._noted(_MOVES, [])
+
+    def _noted(self, key: str, nothing: _Noted) -> _Noted:
+        value = dict(self._header(key)).get(key, nothing)
+        if not isinstance(value, type(nothing)):
+            raise JournalError(f"{self.path}: the file is damaged (header {key!r}).")
+        return value
+
+    def _header(self, key: str = "%") -> list[tuple[str, Any]]:
+        rows = self._rows("key, value", "header WHERE key LIKE ?", key, named="key")
+        return [(str(k), self._json(v)) for k, v in rows]
 
     @contextlib.contextmanager
     def moment(self) -> Iterator[None]:
         """Everything that is read inside is of one moment, whatever others write meanwhile."""
-        with _guard(self.path):
+        with database.guard(self.path):
             self._connection.execute("BEGIN")
         try:
             yield
@@ -198,42 +258,60 @@ class Journal:
 
     def state(self) -> Any:
         """Return the state after the last finished generation."""
-        return self._json(self._rows("SELECT value FROM state")[0][0])
+        return self._json(self._rows("value", "state")[0][0])
+
+    def candidates(self) -> Any:
+        """Return the candidates that were stored last; None if there are none."""
+        if not database.has_candidates(self._version):
+            return None
+        rows = self._rows("value", "candidates")
+        return self._json(rows[0][0]) if rows else None
 
     def generations(self) -> list[dict[str, Any]]:
         """Return the records of the finished generations in order."""
-        rows = self._rows("SELECT record FROM generations ORDER BY generation")
-        return [self._json(row[0]) for row in rows]
+        rows = self._rows("generation, record", "generations ORDER BY generation", named="row")
+        return [self._json(record) for _, record in rows]
 
     def calls(self, first: int = 0, end: int | None = None) -> Iterator[StoredCall]:
         """Yield the calls of generations ``first`` to ``end`` (exclusive) in the run's order."""
         last = 2**62 if end is None else end
         rows = self._rows(
-            f"SELECT {self._columns} FROM calls WHERE generation >= ? AND generation < ? "
-            "ORDER BY generation, position",
-            (first, last),
+            database.call_columns(self._version),
+            "calls WHERE generation >= ? AND generation < ? ORDER BY generation, position",
+            first,
+            last,
+            named="generation and position",
         )
         for index, row in enumerate(rows):
-            yield StoredCall(row[1], self._record(index, row))
+            yield self._call(index, row)
 
     def count(self) -> dict[str, int]:
         """Return the number of calls by status."""
-        return dict(self._rows("SELECT status, COUNT(*) FROM calls GROUP BY status"))
+        with database.guard(self.path):
+            query = "SELECT status, COUNT(*) FROM calls GROUP BY status"
+            return {str(k): n for k, n in self._connection.execute(query)}
 
-    def _rows(self, query: str, arguments: Sequence[Any] = ()) -> list[Any]:
-        with _guard(self.path):
-            return self._connection.execute(query, arguments).fetchall()
+    def _rows(
+        self, columns: str, rest: str, *arguments: Any, named: str = ""
+    ) -> list[Sequence[Any]]:
+        """Return rows whose checksums are right; ``named`` says what the first columns are."""
+        total = database.checksum_column(self._version)
+        with database.guard(self.path):
+            query = f"SELECT {columns}, {total} FROM {rest}"
+            rows = self._connection.execute(query, arguments).fetchall()
+        table = rest.split()[0]
+        return [verified(self.path, table, named, row) for row in rows]
 
-    def _record(self, index: int, row: Sequence[Any]) -> CallRecord:
+    def _call(self, index: int, row: Sequence[Any]) -> StoredCall:
         try:
-            return from_row(index, row)
+            return StoredCall(int(row[1]), from_row(index, row))
         except _STRANGE as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
     def _json(self, text: str) -> Any:
         try:
             return unpacked(text)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except _STRANGE as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
 
@@ -272,64 +350,6 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
         journal.close()
 
 
-def _check_free(file: Path) -> None:
-    if file.exists() and (not file.is_file() or file.stat().st_size > 0):
-        raise JournalError(
-            f"{file}: exists already. Go on with that run by archeng.resume({str(file)!r}, "
-            "simulator), or choose another file."
-        )
-
-
-def _write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
-    """Write the file of a run that begins, complete and closed."""
-    _remove(file)
-    with contextlib.closing(_connect(f"file:{_quoted(file)}?mode=rwc")) as connection:
-        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
-        connection.execute("BEGIN")
-        for statement in _SCHEMA.split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
-        connection.executemany(
-            "INSERT INTO header VALUES (?, ?)", [(k, packed(v)) for k, v in header.items()]
-        )
-        connection.execute("INSERT INTO state VALUES (1, ?)", (packed(state),))
-        connection.execute("COMMIT")
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Give the file of an older version what this one writes."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT_VERSION:
-        return
-    connection.execute("BEGIN")
-    connection.execute("ALTER TABLE calls ADD COLUMN details TEXT NOT NULL DEFAULT '{}'")
-    connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _remove(file: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        file.with_name(file.name + suffix).unlink(missing_ok=True)
-
-
-def _connect(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        uri, uri=True, isolation_level=None, timeout=10.0, check_same_thread=False
-    )
-
-
-def _quoted(file: Path) -> str:
-    text = str(file.resolve())
-    return text.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-
-
-def _existing(path: str | Path) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise JournalError(f"{file}: there is no such journal.")
-    return file
-
-
 def is_written(path: str | Path) -> bool:
     """Whether some process is writing a journal."""
     return is_held(Path(path))
@@ -337,26 +357,13 @@ def is_written(path: str | Path) -> bool:
 
 def is_still(path: str | Path) -> bool:
     """Whether nobody writes a journal, and everything is in its one file."""
-    file = Path(path)
-    return not file.with_name(file.name + "-wal").exists() and not is_held(file)
+    return not has_log(path) and not is_held(Path(path))
 
 
-def _check(file: Path, how: str = "mode=ro") -> None:
-    """Raise unless the file is a journal of this version. Never writes to it."""
-    with file.open("rb") as stream:
-        beginning = stream.read(16)
-    if beginning != b"SQLite format 3\0":
-        raise JournalError(f"{file}: is not an archeng journal.")
-    with _guard(file), contextlib.closing(_connect(f"file:{_quoted(file)}?{how}")) as connection:
-        kind = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if kind != _APPLICATION_ID:
-            raise JournalError(f"{file}: is an SQLite file of another program.")
-        if version not in _READABLE:
-            raise JournalError(
-                f"{file}: journal version {version}, this archeng reads {_FORMAT_VERSION}."
-            )
-        connection.execute("SELECT COUNT(*) FROM state").fetchone()
+def has_log(path: str | Path) -> bool:
+    """Whether there is a log beside the file: it belongs to the journal."""
+    file = Path(path).resolve()
+    return file.with_name(file.name + "-wal").exists()
 
 
 @contextlib.contextmanager
@@ -366,17 +373,3 @@ def _release_on_error(lock: Lock) -> Iterator[None]:
     except BaseException:
         lock.release()
         raise
-
-
-@contextlib.contextmanager
-def _guard(file: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours, with what to do."""
-    try:
-        yield
-    except (sqlite3.OperationalError, OSError) as error:
-        raise JournalError(
-            f"{file}: the journal cannot be written or read ({error}). If the disk is full, free "
-            "some space; what was finished before is safe, and archeng.resume() goes on from it."
-        ) from error
-    except sqlite3.DatabaseError as error:
-        raise JournalError(f"{file}: the file is damaged or not a journal ({error}).") from error

@@ -14,6 +14,7 @@ from archeng.handlers import Handler, Population, Search
 from archeng.known import Found, Known, Limits
 from archeng.repair import Repairer
 from archeng.runner.candidates import first_of_each
+from archeng.runner.opened import opened, reopened
 from archeng.runner.starts import Starts
 from archeng.settings import Settings
 from archeng.strategy import (
@@ -85,7 +86,9 @@ class Course:
 
     def population(self, known: Known) -> Population:
         """Make the candidates of the next generation."""
+        state = self.search.state
         self.search, population = self._handler.populate(self.search, self._rng, known)
+        assert self.search.state is state  # `opened` relies on it
         return population
 
     def learn(self, population: Population, found: Found) -> tuple[float, float, bool] | None:
@@ -150,6 +153,15 @@ class Course:
         self._calls_before = n_calls
 
     # -- as plain data ----------------------------------------------------------------------
+
+    def opened(self, population: Population) -> dict[str, Any]:
+        """Return the candidates that :meth:`population` made, and what a :meth:`reopen` needs."""
+        return opened(self.search, population, self._rng)
+
+    def reopen(self, data: Mapping[str, Any]) -> Population:
+        """Stand where the candidates of a generation had just been made, and return them."""
+        self.search, population = reopened(data, self.search, self._rng)
+        return population
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a later :meth:`restore` needs, but for the tests' memory."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from archeng.errors import ExecutorError
+from archeng.errors import ExecutorError, JournalError
 from archeng.journal import Journal
 from archeng.known import Limits
 from archeng.records import CallRecord
@@ -126,10 +126,23 @@ class Desk:
         return self.keep(candidate, position, generation, restart, outcome)
 
     def _known(self, design: Design, stored: CallRecord | None) -> CallRecord | Call | None:
-        """Return the call of a design if the journal has it, or an earlier run simulated it."""
-        if stored is not None and np.array_equal(stored.x, design.x):
+        """Return the call of a design if the journal has it, or an earlier run simulated it.
+
+        Raises
+        ------
+        JournalError
+            If the journal has a call of another design in its place.
+        """
+        if stored is None:
+            return self._archive.find_earlier(design)
+        if np.array_equal(stored.x, design.x):
             return stored
-        return self._archive.find_earlier(design)
+        raise JournalError(
+            f"A finished call of generation {stored.generation} in the journal has another design "
+            "than the candidate here: this machine rounds differently from the one that made it, "
+            "and an earlier archeng did not store the candidates. Nothing was simulated. Resume "
+            "where the run began, or begin a new one with reuse= and this journal."
+        )
 
     def keep(
         self, candidate: Candidate, position: int, generation: int, restart: int, outcome: Call

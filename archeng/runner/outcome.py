@@ -16,7 +16,7 @@ from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.account import Account
 from archeng.runner.activity import activity_of, rows_at
-from archeng.runner.stored import versions
+from archeng.runner.moved import versions
 from archeng.strategy import StopReason
 
 if TYPE_CHECKING:

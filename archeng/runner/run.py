@@ -29,7 +29,7 @@ from archeng.runner.options import start_point
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
-from archeng.runner.stored import latest_note
+from archeng.runner.stored import latest_note, note_resumed
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
 from archeng.simulator import Evaluator, Gate, make_pool, process_count, told
@@ -106,7 +106,7 @@ class Run:
             store.close()
             raise
         try:
-            store.note(latest_note(run.options))
+            note_resumed(store, run.options, run.n_evaluations)
         except BaseException:
             run.close()
             raise
@@ -283,8 +283,9 @@ class Run:
     def close(self) -> None:
         """Give up workers and journal; :meth:`run` does it by itself."""
         self._team.close()
-        if self._journal is not None and self.stop_reason is not None:
-            note = latest_note(self.options, self.stop_reason, self.history)
+        if self._journal is not None:
+            history = self.history if self.stopped else ()
+            note = latest_note(self.options, self.stop_reason, history, closed=True)
             with contextlib.suppress(JournalError):  # it only says how the run ended
                 self._journal.note(note)
         self._desk.close()
@@ -297,6 +298,12 @@ class Run:
         begin_time = time.perf_counter()
         self._population = self.course.population(self.archive.known())
         self._repair_seconds = time.perf_counter() - begin_time
+        if self._journal is not None:
+            opened = self.course.opened(self._population)
+            self._journal.add_candidates({"generation": len(self.history), **opened})
+        self._begin_generation()
+
+    def _begin_generation(self) -> None:
         self._candidates = make_candidates(
             self.feasible_set, self._population, self.archive, self._handler.outside
         )
@@ -429,3 +436,7 @@ class Run:
         if best is not None and self.options.reached(best.objective):
             reason = StopReason.TARGET.name
         self.stop_reason = (None if reason is None else StopReason[reason]) or self._budget_reason()
+        opened = journal.candidates()
+        if opened is not None and opened["generation"] == state["generation"] and not self.stopped:
+            self._population = self.course.reopen(opened)
+            self._begin_generation()

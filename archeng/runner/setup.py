@@ -41,7 +41,6 @@ from archeng.runner.stored import (
     stored_form,
     stored_model,
     stored_settings,
-    version_changes,
 )
 from archeng.settings import Settings
 from archeng.simulator import Call, CallStatus, OnPyomoModel, Simulator, check_simulator
@@ -146,9 +145,6 @@ def stored_setup(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
     )
-    changes = version_changes(stored)
-    if changes:
-        logger.warning("the run may not go on exactly, versions changed: %s", ", ".join(changes))
     return Setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from archeng._version import __version__
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, ModelError
+from archeng.journal import Journal
 from archeng.model import Model, differences, from_data, serialized, to_data
 from archeng.records import Generation
+from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
+logger = logging.getLogger("archeng")
+
 LIMITS = ("max_evaluations", "max_time", "target")
 """Options that a resumed run may have others of than its journal."""
-
-_PACKAGES = ("casadi", "numpy", "scipy")
-
-
-def versions() -> dict[str, str]:
-    """Versions of everything that may change a result."""
-    found = {"archeng": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
 
 
 def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
@@ -64,6 +54,7 @@ def header(
         "name": model.name,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
+        "numerics": numerics(),
         "machine": platform.node(),
         "seed": seed,
         "options": {k: v for k, v in asdict(options).items() if k != "callback"},
@@ -127,9 +118,14 @@ def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settin
 
 
 def latest_note(
-    options: Options, reason: StopReason | None = None, history: Sequence[Generation] = ()
+    options: Options,
+    reason: StopReason | None = None,
+    history: Sequence[Generation] = (),
+    closed: bool = False,
 ) -> dict[str, Any]:
     """Return what a process notes in the journal: its limits, and how it ended.
+
+    ``closed``: it closed the file, with or without a reason to stop.
 
     The last generation is part of it: one that was cut short by the budget is not among the
     finished ones, because a longer run would complete it.
@@ -138,11 +134,23 @@ def latest_note(
         "limits": {name: getattr(options, name) for name in LIMITS},
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "reason": None if reason is None else reason.name,
+        "closed": closed,
         "generation": asdict(history[-1]) if history else None,
     }
 
 
-def version_changes(stored: Mapping[str, Any]) -> list[str]:
-    """Say which versions have changed since the run began."""
-    old, new = stored["versions"], versions()
-    return [f"{k} {old.get(k)} -> {new[k]}" for k in new if old.get(k) != new[k]]
+def note_resumed(journal: Journal, options: Options, calls: int) -> None:
+    """Note that a process goes on with a run, and say what may be different or lost."""
+    if journal.lost_log:
+        logger.warning(
+            "%s: the run was cut off, and the file %s-wal that belongs to it is not here: calls "
+            "of its last moments may be missing and are made again. Copy both files together.",
+            journal.path,
+            journal.path.name,
+        )
+    move = moved(journal.header(), journal.moves(), calls)
+    if move is not None:
+        changes = "; ".join(move["changes"])
+        logger.warning("the run may not go on exactly, rounding may differ: %s", changes)
+        journal.add_move(move)
+    journal.note(latest_note(options))

@@ -76,6 +76,9 @@ def as_version_2(path: Path) -> None:
     """Turn a journal into what the version before simulated constraints wrote."""
     connection = sqlite3.connect(path)
     connection.execute("ALTER TABLE calls DROP COLUMN details")
+    for table in ("header", "calls", "generations", "state"):
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+    connection.execute("DROP TABLE candidates")
     (text,) = connection.execute("SELECT value FROM header WHERE key = 'options'").fetchone()
     options = unpacked(text)
     del options["simulated"]

@@ -74,7 +74,7 @@ def test_a_journal_holds_everything(tmp_path: Path) -> None:
     for a, b in zip(kept, result.evaluations, strict=True):
         for name in ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers"):
             assert getattr(a, name) == getattr(b, name), name
-    assert version_of(tmp_path / "run.db") == 3
+    assert version_of(tmp_path / "run.db") == 4
 
 
 @BOTH
@@ -264,7 +264,7 @@ def test_a_journal_of_version_2_is_read_and_resumed(settings: Settings, tmp_path
         assert (a.constraints, a.outputs, a.repair_rows) == ({}, {}, ())
     assert version_of(path) == 2  # looking changes nothing
     again = archeng.resume(path, lambda d: gap(d.x))
-    assert version_of(path) == 3
+    assert version_of(path) == 4
     whole = plain(settings)
     for part in ("calls", "simulated", "outputs", "best", "stop"):
         assert trace(again)[part] == trace(whole)[part], part

@@ -1,0 +1,177 @@
+"""The SQLite file itself: its tables, making it, opening it, and errors of SQLite as ours."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from archeng.errors import JournalError
+from archeng.journal.arrays import packed
+from archeng.journal.checksum import checksum
+from archeng.journal.rows import COLUMNS
+
+_APPLICATION_ID = 0x41524348  # "ARCH"
+_DETAILS, _CHECKSUMS = 3, 4  # versions that brought the column, and checksums and candidates
+_FORMAT_VERSION = _CHECKSUMS
+_READABLE = range(2, _FORMAT_VERSION + 1)
+
+_SCHEMA = """
+CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER);
+CREATE TABLE calls (
+    generation INTEGER NOT NULL, position INTEGER NOT NULL, restart INTEGER NOT NULL,
+    x BLOB NOT NULL, sampled BLOB NOT NULL, objective REAL, status TEXT NOT NULL,
+    message TEXT NOT NULL, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
+    max_violation REAL NOT NULL, repair_kind TEXT NOT NULL, repair_solver TEXT NOT NULL,
+    repair_iterations INTEGER NOT NULL, repair_distance_squared REAL, kkt_residual REAL,
+    details TEXT NOT NULL DEFAULT '{}', checksum INTEGER,
+    PRIMARY KEY (generation, position)
+) WITHOUT ROWID;
+CREATE TABLE generations (
+    generation INTEGER PRIMARY KEY, record TEXT NOT NULL, checksum INTEGER
+);
+CREATE TABLE state (
+    id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL, checksum INTEGER
+);
+"""
+_CANDIDATES = """
+CREATE TABLE candidates (
+    id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL, checksum INTEGER
+);
+"""
+
+
+def call_columns(version: int) -> str:
+    """Return the columns of a call for a SELECT, also where the file's version has not all."""
+    names = ", ".join(COLUMNS)
+    return names if version >= _DETAILS else names.replace("details", "'{}' AS details")
+
+
+def checksum_column(version: int) -> str:
+    """Return what to SELECT for the checksum of a row."""
+    return "checksum" if version >= _CHECKSUMS else "NULL"
+
+
+def has_candidates(version: int) -> bool:
+    """Whether files of a version hold the candidates of the open generation."""
+    return version >= _CHECKSUMS
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of the file's format."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
+    """Write the file of a run that begins, complete and closed."""
+    remove(file)
+    with contextlib.closing(connect(file, "mode=rwc")) as connection:
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+        connection.execute("BEGIN")
+        for statement in (_SCHEMA + _CANDIDATES).split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+        rows = [(key, packed(value)) for key, value in header.items()]
+        connection.executemany(
+            "INSERT INTO header VALUES (?, ?, ?)", [(*row, checksum(*row)) for row in rows]
+        )
+        text = packed(state)
+        connection.execute("INSERT INTO state VALUES (1, ?, ?)", (text, checksum(text)))
+        connection.execute("COMMIT")
+
+
+def upgrade(connection: sqlite3.Connection) -> bool:
+    """Give the file of an older version what this one writes; True if it has it already."""
+    version = version_of(connection)
+    if version == _FORMAT_VERSION:
+        return True
+    connection.execute("BEGIN")
+    if version < _DETAILS:
+        connection.execute("ALTER TABLE calls ADD COLUMN details TEXT NOT NULL DEFAULT '{}'")
+    for table in ("header", "calls", "generations", "state"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+    connection.execute(_CANDIDATES)
+    connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+    connection.execute("COMMIT")
+    return False
+
+
+def remove(file: Path) -> None:
+    """Remove a file and what SQLite keeps beside it."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
+def connect(file: Path, how: str) -> sqlite3.Connection:
+    """Open a file; ``how`` are parameters of SQLite's address, such as ``mode=ro``."""
+    text = str(file.resolve())
+    quoted = text.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(
+        f"file:{quoted}?{how}",
+        uri=True,
+        isolation_level=None,
+        timeout=10.0,
+        check_same_thread=False,
+    )
+
+
+def check_free(file: Path) -> None:
+    """Raise if there is something that a new journal would overwrite."""
+    if file.exists() and (not file.is_file() or file.stat().st_size > 0):
+        raise JournalError(
+            f"{file}: exists already. Go on with that run by archeng.resume({str(file)!r}, "
+            "simulator), or choose another file."
+        )
+
+
+def existing(path: str | Path) -> Path:
+    """Return the file behind a path: a link and what it points to are one journal."""
+    if not Path(path).is_file():
+        raise JournalError(f"{path}: there is no such journal.")
+    return Path(path).resolve()
+
+
+def check_one_name(file: Path) -> None:
+    """Raise if the file has a second name: its log, and our lock, would be beside each."""
+    names = file.stat().st_nlink
+    if names > 1:
+        raise JournalError(
+            f"{file}: the file has {names} names (hard links), and SQLite keeps a log beside each "
+            "of them. Copy it to a file of its own and go on with the copy."
+        )
+
+
+def check(file: Path, how: str = "mode=ro") -> None:
+    """Raise unless the file is a journal of this version. Never writes to it."""
+    with guard(file), file.open("rb") as stream:
+        beginning = stream.read(16)
+    if beginning != b"SQLite format 3\0":
+        raise JournalError(f"{file}: is not an archeng journal.")
+    with guard(file), contextlib.closing(connect(file, how)) as connection:
+        kind = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = version_of(connection)
+        if kind != _APPLICATION_ID:
+            raise JournalError(f"{file}: is an SQLite file of another program.")
+        if version not in _READABLE:
+            raise JournalError(
+                f"{file}: journal version {version}, this archeng reads {_READABLE[0]} to "
+                f"{_FORMAT_VERSION}."
+            )
+        connection.execute("SELECT COUNT(*) FROM state").fetchone()
+
+
+@contextlib.contextmanager
+def guard(file: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, with what to do."""
+    try:
+        yield
+    except (sqlite3.OperationalError, OSError) as error:
+        raise JournalError(
+            f"{file}: the journal cannot be written or read ({error}). If the disk is full, free "
+            "some space; what was finished before is safe, and archeng.resume() goes on from it."
+        ) from error
+    except sqlite3.Error as error:
+        raise JournalError(f"{file}: the file is damaged or not a journal ({error}).") from error

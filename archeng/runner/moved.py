@@ -1,0 +1,65 @@
+"""Where a run computes, and what changed when it goes on elsewhere: rounding may differ there.
+
+The candidates of the open generation are in the journal, so that no finished call is lost. Those of
+later generations are computed anew, and may differ in their last digits from what the run would
+have made where it began.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from archeng._version import __version__
+
+_PACKAGES = ("casadi", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that may change a result."""
+    found = {"archeng": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def numerics() -> dict[str, str]:
+    """Return what rounding depends on beside the versions: processor and BLAS."""
+    built = np.show_config(mode="dicts") or {}
+    blas = built.get("Build Dependencies", {}).get("blas", {})
+    extensions = built.get("SIMD Extensions", {}).get("found", [])
+    return {
+        "processor": " ".join([platform.machine(), *extensions]),
+        "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
+    }
+
+
+def moved(
+    header: Mapping[str, Any], moves: Sequence[Mapping[str, Any]], calls: int
+) -> dict[str, Any] | None:
+    """Return what to note if a run goes on where rounding may differ; None if it may not.
+
+    Compared with where it computed last: as the header, or the last of its moves, says.
+    ``calls`` are those that had finished.
+    """
+    before = moves[-1] if moves else header
+    here = {"versions": versions(), "numerics": numerics()}
+    changes = [
+        f"{name} {old[name]} became {new}"
+        for part, values in here.items()
+        if (old := before.get(part)) is not None  # an earlier archeng did not note it
+        for name, new in values.items()
+        if name in old and old[name] != new
+    ]
+    if not changes:
+        return None
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"at": at, "machine": platform.node(), "calls": calls, "changes": changes, **here}
