@@ -272,14 +272,11 @@ class Journal:
         rows = self._rows("generation, record", "generations ORDER BY generation", named="row")
         return [self._json(record) for _, record in rows]
 
-    def calls(self, first: int = 0, end: int | None = None) -> Iterator[StoredCall]:
-        """Yield the calls of generations ``first`` to ``end`` (exclusive) in the run's order."""
-        last = 2**62 if end is None else end
+    def calls(self) -> Iterator[StoredCall]:
+        """Yield the calls in the run's order."""
         rows = self._rows(
             database.call_columns(self._version),
-            "calls WHERE generation >= ? AND generation < ? ORDER BY generation, position",
-            first,
-            last,
+            "calls ORDER BY generation, position",
             named="generation and position",
         )
         for index, row in enumerate(rows):

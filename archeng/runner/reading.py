@@ -23,7 +23,7 @@ from archeng.runner.account import Account
 from archeng.runner.archive import Archive
 from archeng.runner.options import Options
 from archeng.runner.outcome import make_result, simulated_at
-from archeng.runner.stored import stored_model
+from archeng.runner.stored import check_designs, stored_model
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
@@ -112,6 +112,7 @@ class JournalReader:
         fs = self._model(header)
         if fs is None:
             return _without_model(header, options, calls, history, reason, provenance)
+        check_designs(self.path, fs, calls)
         search = state["search"]
         place = np.stack((search["anchor"], search["distribution"]["mean"]))
         found = make_result(

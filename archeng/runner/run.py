@@ -29,7 +29,7 @@ from archeng.runner.options import start_point
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
-from archeng.runner.stored import latest_note, note_resumed
+from archeng.runner.stored import check_designs, latest_note, note_resumed
 from archeng.runner.team import RepairTeam
 from archeng.settings import Settings
 from archeng.simulator import Evaluator, Gate, make_pool, process_count, told
@@ -106,7 +106,8 @@ class Run:
             store.close()
             raise
         try:
-            note_resumed(store, run.options, run.n_evaluations)
+            with readable(journal):
+                note_resumed(store, run.options, run.n_evaluations)
         except BaseException:
             run.close()
             raise
@@ -420,15 +421,19 @@ class Run:
         ]
         self.course.restore(state, same)
         self.history = [Generation(**r) for r in records]
-        for stored in journal.calls(end=state["generation"]):
-            self.archive.add(stored.evaluation)
+        calls = list(journal.calls())
+        check_designs(journal.path, self.feasible_set, (c.evaluation for c in calls))
+        for stored in calls:
+            if stored.evaluation.generation < state["generation"]:
+                self.archive.add(stored.evaluation)
         made = self.history[-1].evaluations if self.history else 0
         if len(records) != state["generation"] or made != self.n_evaluations:
             raise JournalError(f"{journal.path}: the file is damaged (rows are missing).")
         self._pending = {
             c.position: c.evaluation
-            for c in journal.calls(state["generation"])
-            if c.evaluation.good or not retry_failed
+            for c in calls
+            if c.evaluation.generation >= state["generation"]
+            and (c.evaluation.good or not retry_failed)
         }
         self._begin = time.monotonic() - state["elapsed"]
         reason = state["stop_reason"]

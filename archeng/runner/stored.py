@@ -6,16 +6,19 @@ import hashlib
 import json
 import logging
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, ModelError
 from archeng.journal import Journal
-from archeng.model import Model, differences, from_data, serialized, to_data
-from archeng.records import Generation
+from archeng.model import FeasibleSet, Model, differences, from_data, serialized, to_data
+from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
 from archeng.settings import Settings
@@ -137,6 +140,28 @@ def latest_note(
         "closed": closed,
         "generation": asdict(history[-1]) if history else None,
     }
+
+
+def check_designs(path: Path, feasible_set: FeasibleSet, calls: Iterable[CallRecord]) -> None:
+    """Raise if stored designs are not of this model: another length, or outside the bounds.
+
+    Raises
+    ------
+    JournalError
+    """
+    fs = feasible_set
+    kept = fs.free[fs.bounded]
+    lower, upper = fs.lower[: len(kept)], fs.upper[: len(kept)]
+    for e in calls:
+        same = e.x.shape == e.sampled.shape == fs.template.shape
+        if same and np.isfinite(e.x).all():
+            inside = np.all((lower <= e.x[kept]) & (e.x[kept] <= upper))
+            if inside or not e.feasible:
+                continue
+        raise JournalError(
+            f"{path}: the file is damaged (a call of generation {e.generation} has a design that "
+            "the model does not allow)."
+        )
 
 
 def note_resumed(journal: Journal, options: Options, calls: int) -> None:
