@@ -71,6 +71,7 @@ def diagnose(
     return _examine(as_model(model, objective=False, **import_arguments), seed, samples)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # bounds of 1e308
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")

@@ -156,7 +156,7 @@ def _copies(system: System, points: Floats) -> list[tuple[int, int]]:
 def _proportional(a: Floats, b: Floats) -> bool:
     product = float(a @ b)
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if product <= 0 or lengths == 0:
+    if not (product > 0 and 0 < lengths < np.inf):
         return False
     gap = a / np.linalg.norm(a) - b / np.linalg.norm(b)
     return bool(np.abs(gap).max() < _SAME)

@@ -96,7 +96,8 @@ def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
     lagrangian = ca.dot(weights, curved)
     hessian, _ = ca.hessian(lagrangian, x)
     variables = model.variables
-    width = (high - low) / 5.0
+    with np.errstate(over="ignore"):  # bounds of 1e308
+        width = (high - low) / 5.0
     scale = np.concatenate([v.scale for v in variables])[free]
     return FeasibleSet(
         name=model.name,

@@ -19,6 +19,9 @@ import numpy as np
 from archeng.model.functions import FastFunction
 from archeng.model.variable import Floats, Variable
 
+_WIDEST = 1e30  # between bounds farther apart there is no telling where to look: DAQP's infinity
+_MANY = 1e6  # half a width in scales beyond which bounds say less than start and scale
+
 
 class RowKind(StrEnum):
     """What a row is, detected symbolically."""
@@ -137,6 +140,17 @@ class FeasibleSet:
         low[self.bounded] = self.lower[: len(self.bounded)]
         high[self.bounded] = self.upper[: len(self.bounded)]
         return low, high
+
+    @cached_property
+    def boxed(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which variables (n,) have two bounds between which points are looked for.
+
+        Where they are too far apart, points are looked for around the start instead.
+        """
+        low, high = self.bounds
+        half = high / 2 - low / 2
+        told = np.isfinite(self.start) & (half > _MANY * self.scale)
+        return (half < _WIDEST / 2) & ~told
 
     def values(self, x: Floats) -> Floats:
         """Values (m,) of all rows at x; NaN where a row is undefined."""

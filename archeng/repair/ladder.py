@@ -67,10 +67,18 @@ class Repairer:
     ----------
     feasible_set : FeasibleSet
     settings : Settings
+    around : Distribution, optional
+        Where rows are looked at that may be straightened, if the variables have no box. All
+        processes of a run need the same one; by default that of the first repair.
     """
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings | None = None) -> None:
-        self.feasible_set = feasible_set
+    def __init__(
+        self,
+        feasible_set: FeasibleSet,
+        settings: Settings | None = None,
+        around: Distribution | None = None,
+    ) -> None:
+        self.feasible_set, self.around = feasible_set, around
         self.settings = settings or Settings()
         if self.settings.repair_solver == "qp" and not feasible_set.is_linear:
             raise SettingsError(
@@ -294,7 +302,7 @@ class Repairer:
     def _problem(self, distribution: Distribution, x: Floats, values: Floats) -> Problem:
         """Return the repair problem of x, given the rows there as they were written."""
         if self._straight is None or self._maker is None:
-            self._straight = straightened(self.feasible_set, distribution)
+            self._straight = straightened(self.feasible_set, self.around or distribution)
             self._maker = ProblemMaker(self._straight, self.settings.margin)
         if self._straight.found:
             values, _ = self._straight.values(x)
@@ -342,7 +350,7 @@ def _failed(problem: Problem, point: _Point, iterations: int, anchor: Floats | N
 
 def _on_target(problem: Problem, point: _Point, limits: Limits) -> bool:
     """Whether the pinned rows of an intersection problem lie on their boundaries."""
-    with np.errstate(invalid="ignore"):  # log 0: an infinite row is on no boundary
+    with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
         outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
     return point.feasible and bool(outside.max() <= _ON_TARGET)
 
@@ -387,8 +395,9 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) ->
     """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
     if not np.all(np.isfinite(values)):
         return None
-    low = (limits[0] - values) / problem.norms
-    high = (limits[1] - values) / problem.norms
+    with np.errstate(over="ignore"):  # limits of 1e308
+        low = (limits[0] - values) / problem.norms
+        high = (limits[1] - values) / problem.norms
     if max(low.max(), (-high).max()) > 1e-3:
         return None
     below, above = low > -1e-7, high < 1e-7

@@ -68,7 +68,8 @@ class Metric:
     def inner_bounds(self) -> Limits:
         """Bounds (n,) a hundredth of a deviation further inside."""
         low, high = self.feasible_set.bounds
-        step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
+        with np.errstate(over="ignore"):  # bounds of 1e308
+            step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
         return low + step, high - step
 
 

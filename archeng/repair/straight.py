@@ -87,21 +87,21 @@ class Straightened:
         return slopes
 
 
-def straightened(feasible_set: FeasibleSet, distribution: Distribution) -> Straightened:
-    """Return the set with straightened rows; ``distribution`` says where to look if no box does."""
-    found = homogeneous_rows(feasible_set, distribution)
+def straightened(feasible_set: FeasibleSet, around: Distribution) -> Straightened:
+    """Return the set with straightened rows; ``around`` says where to look if no box does."""
+    found = homogeneous_rows(feasible_set, around)
     if not found:
         return Straightened(feasible_set, feasible_set)
     return Straightened(feasible_set, _with_logarithms(feasible_set, found), found)
 
 
-def homogeneous_rows(fs: FeasibleSet, distribution: Distribution) -> tuple[Homogeneous, ...]:
+def homogeneous_rows(fs: FeasibleSet, around: Distribution) -> tuple[Homogeneous, ...]:
     """Find the rows that can be straightened."""
     if fs.is_linear or not 2 <= fs.n <= _MOST:
         return ()
     nonlinear = slice(fs.m - fs.n_nonlinear, fs.m)
     lower, upper = fs.lower[nonlinear], fs.upper[nonlinear]
-    points = _points(fs, distribution)
+    points = _points(fs, around)
     found = []
     for j in np.flatnonzero(np.isfinite(lower) != np.isfinite(upper)):
         side = 1.0 if np.isfinite(lower[j]) else -1.0
@@ -116,15 +116,13 @@ def homogeneous_rows(fs: FeasibleSet, distribution: Distribution) -> tuple[Homog
     return tuple(found)
 
 
-def _points(fs: FeasibleSet, distribution: Distribution) -> Floats:
+def _points(fs: FeasibleSet, around: Distribution) -> Floats:
     """Return points (k, n) all over the box, or of the distribution if there is none."""
     rng = np.random.default_rng(0)
     low, high = fs.box()
-    if np.all(np.isfinite(low) & np.isfinite(high)):
+    if fs.boxed.all():
         return np.asarray(rng.uniform(low, high, (_POINTS, fs.n)))
-    return distribution.mean + distribution.sigma * distribution.steps(
-        rng.standard_normal((_POINTS, fs.n))
-    )
+    return around.mean + around.sigma * around.steps(rng.standard_normal((_POINTS, fs.n)))
 
 
 def _examined(
@@ -216,7 +214,8 @@ def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> Feasibl
     values, jacobian = ca.vertcat(*rows), ca.vertcat(*gradients)
     hessian = fs.nonlinear_hessian.function(x, ca.vertcat(*inner))
     hessian = ca.project(hessian, fs.hessian_sparsity) - bent
-    all_rows = ca.vertcat(fs.all_rows.function(x)[: m - m_n], values)
+    flat, _ = ca.vertsplit(fs.all_rows.function(x), [0, m - m_n, m])
+    all_rows = ca.vertcat(flat, values)
     return replace(
         fs,
         lower=lower,

@@ -25,7 +25,6 @@ from archeng.runner.candidates import Candidate, make_candidates, make_plan, wha
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
 from archeng.runner.failures import check_first_calls, failure
-from archeng.runner.options import start_point
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
@@ -64,9 +63,9 @@ class Run:
         settings: Settings | None = None,
         **options: Any,
     ) -> None:
-        setup = new_setup(model, simulator, seed, sigma, settings, options)
+        setup = new_setup(model, simulator, seed, start, sigma, settings, options)
         self._prepare(setup)
-        self.course.begin(start_point(setup.model, setup.feasible_set, start))
+        self.course.begin(setup.start)
         evaluator = self._evaluator()
         try:
             path = setup.runtime.journal
@@ -125,7 +124,7 @@ class Run:
         self.archive = Archive(
             setup.feasible_set, options.sign, setup.settings.reuse_designs, setup.earlier, limits
         )
-        repairer = Repairer(setup.feasible_set, setup.settings)
+        repairer = Repairer(setup.feasible_set, setup.settings, setup.wide)
         self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
         self._handler = make_handler(repairer, self._team, setup.settings, limits)
         self.course = Course(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from archeng.checks import unknown_options
-from archeng.distribution import Distribution
+from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
 from archeng.known import Limits
@@ -34,6 +34,7 @@ from archeng.runner.options import (
     check_settings,
     split_options,
     start_distribution,
+    start_point,
     takes_model,
 )
 from archeng.runner.stored import (
@@ -61,8 +62,10 @@ class Setup:
 
     Attributes
     ----------
+    start : ndarray, shape (n,), or None
+        Where a new run begins, before it is repaired.
     wide : Distribution
-        The initial search distribution, around any mean.
+        The initial search distribution, around the start or, without one, the origin.
     earlier : dict
         Calls of designs that earlier runs have finished, by the bytes of their vector.
     header : dict
@@ -76,6 +79,7 @@ class Setup:
     settings: Settings
     runtime: Runtime
     seed: int
+    start: Floats | None
     wide: Distribution
     earlier: dict[bytes, Call]
     header: dict[str, Any]
@@ -85,6 +89,7 @@ def new_setup(
     source: Any,
     simulator: Any,
     seed: int | None,
+    start: Any,
     sigma: Any,
     settings: Settings | None,
     keywords: Mapping[str, Any],
@@ -107,7 +112,10 @@ def new_setup(
     call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+    first = start_point(model, feasible_set, start)
     wide = start_distribution(model, feasible_set, sigma)
+    if first is not None:
+        wide = replace(wide, mean=first)
     return Setup(
         model=model,
         simulator=call,
@@ -116,6 +124,7 @@ def new_setup(
         settings=settings,
         runtime=runtime,
         seed=number,
+        start=first,
         wide=wide,
         earlier=_earlier(model, runtime, options.limits),
         header=header(model, data, options, settings, number, wide, own)
@@ -153,6 +162,7 @@ def stored_setup(
         settings=stored_settings(stored, settings),
         runtime=runtime,
         seed=int(stored["seed"]),
+        start=None,
         wide=Distribution(**stored["wide"]),
         earlier=_earlier(model, runtime, options.limits),
         header=dict(stored),

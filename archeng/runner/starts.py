@@ -45,7 +45,9 @@ class Starts:
         point = self._first(start)
         fs = self._repairer.feasible_set
         noise = fs.rounding_noise(point)
-        for j in np.flatnonzero(fs.equality & (fs.upper - fs.lower < 32 * noise)):
+        with np.errstate(over="ignore"):  # bounds of 1e308
+            width = fs.upper - fs.lower
+        for j in np.flatnonzero(fs.equality & (width < 32 * noise)):
             raise ModelError(
                 f"Constraint {fs.rows[j]}: its tolerance is below the rounding noise of its "
                 f"terms, about {noise[j]:.1g} at the start. Use "

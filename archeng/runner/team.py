@@ -62,7 +62,8 @@ class RepairTeam:
             self._workers = None
 
     def _hire(self) -> None:
-        task = _Task(self._repairer.feasible_set, self._repairer.settings)
+        r = self._repairer
+        task = _Task(r.feasible_set, r.settings, r.around)
         try:
             self._workers = Workers(task, self._count)
         except ArchengError as error:  # parts of the model cannot be sent
@@ -96,11 +97,13 @@ class RepairTeam:
 class _Task:
     """What a worker computes; its repairer is compiled on first use."""
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._feasible_set, self._settings = feasible_set, settings
+    def __init__(
+        self, feasible_set: FeasibleSet, settings: Settings, around: Distribution | None
+    ) -> None:
+        self._about = feasible_set, settings, around
         self._repairer: Repairer | None = None
 
     def __call__(self, argument: tuple[Floats, Distribution, Floats | None]) -> list[Repair]:
         if self._repairer is None:
-            self._repairer = Repairer(self._feasible_set, self._settings)
+            self._repairer = Repairer(*self._about)
         return self._repairer.repair_all(*argument)

@@ -95,7 +95,7 @@ def _accepted(rows: Rows, size: int, rng: np.random.Generator) -> Floats:
     fs = rows.feasible_set
     low, high = fs.box()
     accepted = np.zeros((0, fs.n))
-    if np.any(fs.equality) or not np.all(np.isfinite(low) & np.isfinite(high)):
+    if np.any(fs.equality) or not fs.boxed.all():
         return accepted
     from scipy.stats import qmc
 
@@ -174,8 +174,7 @@ def _inner(sheet: Sheet, starts: Floats, rng: np.random.Generator) -> Floats:
 def _unlimited(sheet: Sheet, points: Floats) -> Integers:
     """Return the variables without both bounds that no row with two limits holds in a range."""
     fs = sheet.rows.feasible_set
-    low, high = fs.box()
-    open_ended = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
+    open_ended = np.flatnonzero(~fs.boxed)
     if len(open_ended) == 0:
         return open_ended
     two_sided = np.flatnonzero(np.isfinite(fs.upper - fs.lower))

@@ -31,17 +31,16 @@ def deviations(feasible_set: FeasibleSet) -> Floats:
         If a variable has neither both bounds nor a scale.
     """
     fs = feasible_set
-    low, high = fs.box()
-    bounded = np.isfinite(low) & np.isfinite(high)
     bad = [
         name
-        for name, b, s, x in zip(fs.free_names, bounded, fs.scale, fs.start, strict=True)
+        for name, b, s, x in zip(fs.free_names, fs.boxed, fs.scale, fs.start, strict=True)
         if not b and (np.isnan(s) or np.isnan(x))
     ]
     if bad:
         raise ModelError(
-            f"Variable {', '.join(bad)} has no lower and upper bound, so archeng cannot tell where "
-            "to search. Give it both bounds, or start= and scale= (a typical change)."
+            f"Variable {', '.join(bad)} has no lower and upper bound (or they are farther apart "
+            "than 1e30), so archeng cannot tell where to search. Give it both bounds, or start= "
+            "and scale= (a typical change)."
         )
     return fs.scale
 
@@ -86,11 +85,10 @@ def first_points(
 def _uniform(fs: FeasibleSet, wide: Distribution, rng: np.random.Generator) -> Floats:
     """Uniform in the box; normal around the start where there is no box."""
     low, high = fs.box()
-    boxed = np.isfinite(low) & np.isfinite(high)
     u, z = rng.random(fs.n), rng.standard_normal(fs.n)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         inside = low + u * (high - low)
-    return np.where(boxed, inside, fs.start + np.diag(wide.scaled_factor) * z)
+    return np.where(fs.boxed, inside, fs.start + np.diag(wide.scaled_factor) * z)
 
 
 def repaired_samples(

@@ -109,7 +109,7 @@ def times(a: Floats, J: Floats) -> Floats:
 
 def _finite(array: Floats) -> Booleans:
     """Which of the k entries along the first axis are finite throughout."""
-    return np.asarray(np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+    return np.asarray(np.isfinite(array).all(axis=tuple(range(1, array.ndim))))
 
 
 def solve_each(M: Floats, b: Floats) -> Floats:
