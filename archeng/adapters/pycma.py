@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from archeng.adapters.packages import needed
+from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
@@ -80,6 +81,7 @@ class Arch:
         No feasible design was found.
     """
 
+    @one_thread
     def __init__(
         self, es: Any, model: Any, *, settings: Settings | None = None, seed: int = 0
     ) -> None:
@@ -149,6 +151,7 @@ class Arch:
         """Normalised repair distance of the mean."""
         return self._search.d_m
 
+    @one_thread
     def ask(self) -> list[Design | None]:
         """Sample, adapt alpha, repair: one feasible design for each sample.
 
@@ -166,6 +169,7 @@ class Arch:
         )
         return [self._design(repair) for repair in self._population.repairs]
 
+    @one_thread
     def tell(self, objectives: Sequence[Any]) -> None:
         """Rank the candidates and let pycma learn from them as sampled.
 

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.diagnose.linear import Elastic, sign_box
 from archeng.diagnose.system import Bools, Kind, Limit, System
 from archeng.model.variable import Floats
@@ -76,6 +77,7 @@ class ElasticProgram:
             "calc_lam_p": False,
         }
         self._solver = ca.nlpsol("elastic", "ipopt", nlp, options)
+        one_thread.look_again()
 
     def solve(
         self,

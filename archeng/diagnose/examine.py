@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.checks import integer
 from archeng.diagnose.build import system_of
 from archeng.diagnose.conflict import Core, find_core, find_cores
@@ -72,6 +73,7 @@ def diagnose(
 
 
 @np.errstate(over="ignore", invalid="ignore")  # bounds of 1e308
+@one_thread
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")

@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem
@@ -73,6 +74,7 @@ class Ipopt:
         }
         nlp = {"x": z, "p": p, "f": ca.dot(z, z) / 2, "g": g}
         self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
+        one_thread.look_again()
 
     def solve(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
@@ -91,6 +92,7 @@ class Repairer:
         self._sqp: SequentialQp | None = None
         self._ipopt: Ipopt | None = None
 
+    @one_thread
     def repair(self, x: Floats, distribution: Distribution, anchor: Floats | None = None) -> Repair:
         """Repair a point in the metric of the search distribution.
 
@@ -134,6 +136,7 @@ class Repairer:
             return _record(kind, problem, point, iterations)
         return _failed(problem, point, iterations, anchor)
 
+    @one_thread
     def repair_all(
         self, points: Floats, distribution: Distribution, anchor: Floats | None = None
     ) -> list[Repair]:

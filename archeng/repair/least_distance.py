@@ -19,11 +19,13 @@ R^-1 g      minus v at d = 0 without rows, shape (n,)              ``q``
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.repair.look import INFINITE, LARGE
 from archeng.repair.step import QP_OPTIONS
@@ -106,7 +108,14 @@ def lower_root(W: Floats) -> Floats | None:
 
 def _solved(root: Floats, b: Floats, transposed: bool = False) -> Floats:
     """Return R^-1 b or R^-T b."""
+    x, _ = _dtrtrs()(root, b, lower=1, trans=int(transposed))
+    return np.asarray(x, dtype=float)
+
+
+@cache
+def _dtrtrs() -> Any:
+    """LAPACK's triangular solver, with SciPy's own BLAS on one thread from its first call."""
     from scipy.linalg.lapack import dtrtrs  # here, because it takes longer to import than archeng
 
-    x, _ = dtrtrs(root, b, lower=1, trans=int(transposed))
-    return np.asarray(x, dtype=float)
+    one_thread.look_again()
+    return dtrtrs

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
 from archeng.known import Found, Known, Limits
@@ -80,10 +81,12 @@ class Course:
         self._unchanged = False  # CMA-ES since the tests were asked last
         self._calls_before = 0
 
+    @one_thread
     def begin(self, start: Floats | None) -> None:
         """Open the first restart at the user's start, repaired, or at a prepared point."""
         self._open(self._starts.first(start), 0)
 
+    @one_thread
     def population(self, known: Known) -> Population:
         """Make the candidates of the next generation."""
         state = self.search.state
@@ -91,6 +94,7 @@ class Course:
         assert self.search.state is state  # `opened` relies on it
         return population
 
+    @one_thread
     def learn(self, population: Population, found: Found) -> tuple[float, float, bool] | None:
         """Rank and update; return what the stopping tests remember of the generation.
 
@@ -106,6 +110,7 @@ class Course:
         tests.add(acceptable, first_of_each(population.repairs))
         return tests.best[-1], tests.median[-1], tests.flat[-1]
 
+    @one_thread
     def restart_if_needed(self, n_calls: int, lowest: float) -> StopReason | None:
         """End this restart if a test says so and begin the next; a reason if there is none.
 

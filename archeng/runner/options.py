@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.blas import one_thread
 from archeng.checks import (
     choice,
     file_path,
@@ -192,6 +193,7 @@ def start_point(
     return np.where(np.isnan(fs.start), middle, fs.start)
 
 
+@one_thread
 def start_distribution(
     model: Model, feasible_set: FeasibleSet, sigma: Mapping[str, ArrayLike] | ArrayLike | None
 ) -> Distribution:

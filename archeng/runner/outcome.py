@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
 from archeng.known import Limits
@@ -36,6 +37,7 @@ _CONVERGED = {
 _SAME_PLACE = 0.05  # in initial standard deviations
 
 
+@one_thread
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.archive.best

@@ -19,6 +19,7 @@ import time
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats, Integers, initial_distribution
 from archeng.repair import Repairer
 from archeng.sampling.rows import Rows
@@ -45,6 +46,7 @@ _SAME = 1e-6  # points no farther apart than this, in deviations, count as one
 _SAME_SOLUTION = 1e-4  # the same where equalities leave single points
 
 
+@one_thread
 def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Floats:
     """Return k feasible points (k, n) that cover the feasible set evenly.
 

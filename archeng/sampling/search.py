@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats, initial_distribution
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet
@@ -45,6 +46,7 @@ def deviations(feasible_set: FeasibleSet) -> Floats:
     return fs.scale
 
 
+@one_thread
 def feasible_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Floats:
     """Return k feasible points (k, n), as different as possible.
 

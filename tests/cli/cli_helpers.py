@@ -58,7 +58,6 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "OPENBLAS_NUM_THREADS": "1",
         "TERM": "xterm",
         "COLUMNS": "120",
     }

@@ -65,7 +65,7 @@ def test_report(browser: Any, page: Path) -> None:
 
 def start(name: str, journal: Path, seconds: float) -> subprocess.Popen[bytes]:
     """Run a study in another process until it is killed."""
-    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1]), "OPENBLAS_NUM_THREADS": "1"}
+    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     script = str(HERE / "report_studies.py")
     command = [sys.executable, script, name, str(journal), str(seconds), "endless"]
     return subprocess.Popen(command, env=env)

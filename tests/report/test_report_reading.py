@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def start(name: str, journal: Path, seconds: float) -> subprocess.Popen[bytes]:
-    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1]), "OPENBLAS_NUM_THREADS": "1"}
+    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     script = str(HERE / "report_studies.py")
     return subprocess.Popen([sys.executable, script, name, str(journal), str(seconds)], env=env)
 

@@ -1,0 +1,10 @@
+"""What every test relies on."""
+
+from __future__ import annotations
+
+import signal
+
+# A shell starts background jobs (``nohup make test &``) with Ctrl-C ignored, and every process they
+# start inherits that. The tests of Ctrl-C, and the programs they start, need it as in a terminal.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
