@@ -165,10 +165,14 @@ def unknown_options(
 def named_options(
     error: Error = SettingsError, hints: Mapping[str, str] = _NO_HINTS
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function refuse keywords that it does not have, with the ones that were meant."""
+    """Let a function refuse keywords that it does not have, with the ones that were meant.
+
+    Options without their names are refused as well.
+    """
 
     def decorate(called: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(called).parameters
+        by_place = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
         known = [
             name
             for name, p in parameters.items()
@@ -181,6 +185,12 @@ def named_options(
             unknown = [name for name in keywords if name not in parameters]
             if unknown:
                 raise error(unknown_options(where, unknown, known, hints))
+            if len(arguments) > len(by_place):
+                options = ", ".join(f"{name}=" for name in known if name not in by_place)
+                raise error(
+                    f"{where} got {shown(arguments[len(by_place)])} without the name of an option. "
+                    f"Write the name: {options}."
+                )
             return called(*arguments, **keywords)
 
         return checked

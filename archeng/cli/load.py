@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ import cloudpickle
 
 from archeng.errors import ArchengError, ModelError
 from archeng.journal import Journal, readable
-from archeng.model import Model, as_model, is_importable
+from archeng.model import Model, as_model, is_importable, of_casadi
 from archeng.runner.stored import stored_model
 
 _USUAL = ("model", "make_model", "build_model", "create_model")
@@ -116,4 +117,16 @@ def own_errors(path: Path, where: str) -> Iterator[None]:
     except ArchengError:
         raise
     except (Exception, SystemExit) as error:
-        raise ModelError(f"{path}: {type(error).__name__} {where}: {error}") from error
+        said = of_casadi(error)
+        if said is None:
+            line = _line_in(path, error)
+            said = f"{path}{line}: {type(error).__name__} {where}: {error}"
+        raise ModelError(said) from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return ``:12``, the last line of a file on the way to an error; nothing if there is none."""
+    lines = [s.lineno for s in traceback.extract_tb(error.__traceback__) if s.filename == str(path)]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    return f":{lines[-1]}" if lines else ""

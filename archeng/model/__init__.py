@@ -10,6 +10,8 @@ from archeng.model.convert import (
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
+from archeng.model.habits import ONE_OBJECTIVE
+from archeng.model.mistakes import of_casadi
 from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
@@ -20,6 +22,7 @@ from archeng.model.variable import Variable
 __all__ = [
     "DEFAULT_TOLERANCE",
     "IMPORT_OPTIONS",
+    "ONE_OBJECTIVE",
     "Constraint",
     "FeasibleSet",
     "Model",
@@ -44,6 +47,7 @@ __all__ = [
     "is_pyomo",
     "model_variables",
     "number",
+    "of_casadi",
     "serialized",
     "text_table",
     "to_data",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import choice, named_options, shown
 from archeng.errors import ModelError
+from archeng.model.habits import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS
+from archeng.model.mistakes import source_line
 from archeng.model.relation import Row, is_symbolic, rows_of_expression, rows_of_relation
+from archeng.model.symbol import symbol
 from archeng.model.tables import ViolationTable, model_table, violation_table
 from archeng.model.variable import Floats, Variable, make_variable
 
@@ -94,6 +96,7 @@ class Model:
 
     # -- declaring ------------------------------------------------------------------------
 
+    @named_options(ModelError, VARIABLE_HINTS)
     def variable(
         self,
         name: str,
@@ -131,9 +134,9 @@ class Model:
             name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=shape
         )
         rows, columns = {0: (1, 1), 1: (*record.shape, 1)}.get(len(record.shape), record.shape)
-        symbol = self._type.sym(name, rows, columns)
-        self.add_symbol(symbol, record)
-        return symbol
+        new = symbol(self._type, name, rows, columns)
+        self.add_symbol(new, record)
+        return new
 
     def add_symbol(self, symbol: Any, record: Variable) -> None:
         """Declare an existing CasADi symbol as a variable (used by the importers)."""
@@ -145,6 +148,7 @@ class Model:
         self._variables.append(record)
         self._symbols.append(symbol)
 
+    @named_options(ModelError, CONSTRAINT_HINTS)
     def subject_to(
         self,
         relation: Any,
@@ -173,7 +177,7 @@ class Model:
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
         label = name or self._free_name()
-        source = source or _caller()
+        source = source or source_line()
         where = f"Constraint {label!r} ({source})"
         if lower is None and upper is None:
             rows = rows_of_relation(relation, where)
@@ -207,11 +211,16 @@ class Model:
         """Keep a Python function alive that rows refer to (used by the importers)."""
         self._functions.append(function)
 
+    @named_options(ModelError)
     def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:
         """Give the model a formula to optimise, so that ``solve`` needs no simulator."""
-        check_sense(sense)
+        choice("sense", sense, get_args(Sense), ModelError)
         if not is_symbolic(expression) or expression.numel() != 1:
-            raise ModelError(f"The objective must be a scalar expression, got {expression!r}.")
+            several = is_symbolic(expression) or isinstance(expression, list | tuple | np.ndarray)
+            hint = ONE_OBJECTIVE if several else "Use the symbols of model.variable()."
+            raise ModelError(
+                f"The objective must be one scalar expression, got {shown(expression)}. {hint}"
+            )
         where = "The objective"
         if not isinstance(expression, self._type):
             raise ModelError(f"{where} must be a {self._type.__name__} expression of the model.")
@@ -338,7 +347,11 @@ class Model:
         self._check_symbols(expression, where)
         bad = [c for c in _constants(expression, self.symbols) if not np.isfinite(c)]
         if bad:
-            raise ModelError(f"{where}: a coefficient is {bad[0]}; all must be finite numbers.")
+            hint = " math.sqrt and the like make NaN of a formula: use casadi.sqrt."
+            raise ModelError(
+                f"{where}: a coefficient is {bad[0]}; all must be finite numbers."
+                f"{hint if np.isnan(bad[0]) else ''}"
+            )
 
     def _check_symbols(self, expression: Any, where: str) -> None:
         """Raise if the expression contains a symbol that is not a variable of the model."""
@@ -361,12 +374,6 @@ def half_width(tolerance: Any, where: str) -> float:
     if not (np.isfinite(width) and width > 0):
         raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
     return width
-
-
-def check_sense(sense: Any) -> None:
-    """Raise unless the sense is one of the two."""
-    if sense not in get_args(Sense):
-        raise ModelError(f'sense must be "minimize" or "maximize", got {sense!r}.')
 
 
 def _check_limits(row: Row, where: str) -> None:
@@ -394,15 +401,3 @@ def _constants(expression: Any, symbols: Any) -> list[float]:
                 value = function.instruction_MX(k).to_DM()
                 found.extend(np.asarray(value, dtype=float).reshape(-1))
     return found
-
-
-def _caller() -> str:
-    """Return ``file.py:12`` of the first frame outside the package."""
-    package = str(Path(__file__).resolve().parent.parent)
-    frame = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not filename.startswith(package):
-            return f"{Path(filename).name}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return "unknown"

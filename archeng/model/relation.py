@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from archeng.checks import floats, shown
 from archeng.errors import ModelError
 
 _LESS = (ca.OP_LE, ca.OP_LT)
@@ -42,9 +43,10 @@ def rows_of_relation(relation: Any, label: str) -> list[Row]:
     """
     if not is_symbolic(relation):
         raise ModelError(
-            f"{label}: expected a CasADi relation such as `x <= 3`, got {relation!r}. "
+            f"{label}: expected a CasADi relation such as `x <= 3`, got {shown(relation)}. "
             "If both sides are numbers the comparison was done by Python; at least one side "
-            "must contain a variable of the model."
+            "must contain a variable of the model. (math.sqrt and the like make NaN of a "
+            "formula: use casadi.sqrt.)"
         )
     if isinstance(relation, ca.SX):
         dense = ca.densify(relation)
@@ -55,7 +57,7 @@ def rows_of_relation(relation: Any, label: str) -> list[Row]:
 def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> list[Row]:
     """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
     if not is_symbolic(expression):
-        raise ModelError(f"{label}: expected a CasADi expression, got {expression!r}.")
+        raise ModelError(f"{label}: expected a CasADi expression, got {shown(expression)}.")
     if _is_relation(expression):
         raise ModelError(
             f"{label}: a relation ({expression}) cannot also take lower= or upper=; "
@@ -79,13 +81,13 @@ def _limits(
     value: Any, default: float, size: int, shape: tuple[int, int], what: str, label: str
 ) -> Any:
     try:
-        array = np.asarray(default if value is None else value, dtype=float)
+        array = floats(default if value is None else value)
         if array.ndim == 2:
             array = np.broadcast_to(array, shape).reshape(-1, order="F")
         return np.broadcast_to(array, (size,))
     except (TypeError, ValueError) as error:
         raise ModelError(
-            f"{label}: {what}={value!r} must be a number or have one entry for each of the "
+            f"{label}: {what}={shown(value)} must be a number or have one entry for each of the "
             f"{size} elements of the expression."
         ) from error
 

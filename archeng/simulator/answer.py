@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from archeng.model import ONE_OBJECTIVE
+
 Output = float | int | bool | str | list[float]
 
 _KEYS = ("objective", "constraints", "outputs")
@@ -75,8 +77,10 @@ def read_answer(value: Any) -> Evaluation:
 def _finite(what: str, value: Any) -> float:
     number = _number(value)
     if number is None:
+        several = isinstance(value, list | tuple | np.ndarray)
         raise UnusableAnswerError(
             f"the simulator returned {type(value).__name__} {_short(value)}{what}, not a number"
+            f"{'. ' + ONE_OBJECTIVE if several else ''}"
         )
     if not np.isfinite(number):
         raise UnusableAnswerError(f"the simulator returned {number}{what}")

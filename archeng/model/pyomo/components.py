@@ -43,6 +43,8 @@ _WHY = {
     "BooleanVar": "Boolean variables are discrete; make it a Param",
     "DerivativeVar": "a derivative that is not discretised; apply a dae transformation first",
     "Integral": "an integral that is not discretised; apply a dae transformation first",
+    "ExternalGreyBoxBlock": "a grey box is code, not formulas: deactivate it (b.deactivate()) and "
+    "compute its outputs in the simulator, their limits by simulated=",
     "Arc": 'not expanded; apply TransformationFactory("network.expand_arcs") first',
 }
 
