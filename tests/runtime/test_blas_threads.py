@@ -20,7 +20,7 @@ from archeng import Design, Model, Run
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, initial_distribution
 from archeng.model import compile_model
-from archeng.runner.team import _Task
+from archeng.repair import Repairer
 
 HERE = Path(__file__).resolve().parent
 CHOSEN = 2  # BLAS threads of the user, on any machine
@@ -132,10 +132,10 @@ def test_public_functions(seen: list[set[int]], function: Callable[[Model], Any]
     function(plate())
 
 
-def test_repairs_in_a_worker(seen: list[set[int]]) -> None:
-    feasible_set = compile_model(plate())
+def test_repairs_without_a_run(seen: list[set[int]]) -> None:
+    """As a worker process makes them."""
     around = initial_distribution(np.zeros(3), np.ones(3))
-    repairs = _Task(feasible_set, archeng.Settings())((np.zeros((2, 3)), around, None))
+    repairs = Repairer(compile_model(plate())).repair_all(np.zeros((2, 3)), around)
     assert all(repair.feasible for repair in repairs)
 
 
