@@ -1,8 +1,8 @@
 """Every error that archeng raises on purpose.
 
 All derive from :class:`ArchengError`. Messages name the value that was given, what was
-expected, and what to do about it. Each class has an ``id``, such as ``ARCH-JOURNAL``, under which
-docs/reference/errors.md says more.
+expected, and what to do about it. Each class has an ``id``, such as ``ARCH-JOURNAL``, which
+``archeng explain`` looks up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ArchengError(Exception):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        self.add_note(f"[{self.id}] docs/reference/errors.md says what to do.")
+        self.add_note(f"[{self.id}] `archeng explain {self.id}` says what to do.")
 
 
 class ModelError(ArchengError, ValueError):

@@ -111,10 +111,13 @@ def _made(module: ModuleType, name: str) -> Any:
 
 @contextlib.contextmanager
 def own_errors(path: Path, where: str) -> Iterator[None]:
-    """Report whatever goes wrong in the user's file as an error of that file."""
+    """Report whatever goes wrong in the user's file as an error of that file, with its line."""
     try:
         yield
-    except ArchengError:
+    except ArchengError as error:
+        line = f"{path.name}{_line_in(path, error)}"
+        if line not in str(error):
+            error.args = (f"{line}: {error}", *error.args[1:])
         raise
     except (Exception, SystemExit) as error:
         said = of_casadi(error)
@@ -126,7 +129,8 @@ def own_errors(path: Path, where: str) -> Iterator[None]:
 
 def _line_in(path: Path, error: BaseException) -> str:
     """Return ``:12``, the last line of a file on the way to an error; nothing if there is none."""
-    lines = [s.lineno for s in traceback.extract_tb(error.__traceback__) if s.filename == str(path)]
+    steps = traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in steps if Path(step.filename).resolve() == path.resolve()]
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     return f":{lines[-1]}" if lines else ""

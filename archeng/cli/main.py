@@ -14,6 +14,7 @@ from archeng.checks import did_you_mean
 from archeng.cli.check import check
 from archeng.cli.compare import compare
 from archeng.cli.completion import SHELLS, completion
+from archeng.cli.explain import explain
 from archeng.cli.journals import export, status
 from archeng.cli.new import new
 from archeng.cli.showing import dashboard, report
@@ -35,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except ArchengError as error:
-        sys.stderr.write(f"archeng: error: {error} [{error.id}]\n")
+        sys.stderr.write(
+            f"archeng: error: {error} [{error.id}]\n"
+            f"archeng: `archeng explain {error.id}` says what to do\n"
+        )
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("archeng: interrupted\n")
@@ -76,6 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_dashboard(commands)
     _add_export(commands)
     _add_compare(commands)
+    _add_explain(commands)
     _add_completion(commands)
     return parser
 
@@ -268,6 +273,18 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("journals", nargs="+", metavar="journal", help="journals, or studies")
     parser.add_argument("--plot", metavar="FILE", help="save a figure of the convergences")
     _add_json(parser)
+
+
+def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "explain",
+        explain,
+        help="say what to do about an error",
+        description="Print what an error means and what to do about it, by the id that messages\n"
+        "end with.",
+    )
+    parser.add_argument("id", nargs="?", help="such as ARCH-MODEL (default: list all)")
 
 
 def _add_completion(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -84,6 +84,11 @@ examples:
   archeng compare first second third         folders of studies
   archeng compare first second --plot convergence.png
 """,
+    "explain": """\
+examples:
+  archeng explain                            all ids
+  archeng explain ARCH-MODEL
+""",
     "completion": """\
 examples:
   archeng completion bash > ~/.local/share/bash-completion/completions/archeng

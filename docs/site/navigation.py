@@ -32,6 +32,7 @@ SECTIONS = {
             "sample",
             "runtime",
             "everyday",
+            "mistakes",
             "adapters",
             "handlers",
         ],

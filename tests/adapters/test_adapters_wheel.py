@@ -126,6 +126,14 @@ def test_command_line_is_installed(built: Built) -> None:
     assert done.stdout.strip() == f"archeng {archeng.__version__}"
 
 
+def test_errors_can_be_looked_up(built: Built) -> None:
+    done = built.run("-m", "archeng", "explain", "ARCH-MODEL")
+    assert done.stdout.startswith("ARCH-MODEL\n\n`ModelError`")
+    code = "import archeng; archeng.Model('').variable('x', lower=2, upper=1)"
+    failed = built.run("-c", code, check=False)
+    assert failed.stderr.endswith("[ARCH-MODEL] `archeng explain ARCH-MODEL` says what to do.\n")
+
+
 def test_readme_of_the_metadata_runs(built: Built) -> None:
     """What a package index shows: its first example works as it stands."""
     code = (

@@ -15,7 +15,7 @@ from archeng.cli.templates import templates
 BASH = shutil.which("bash") or "bash"
 COMMANDS = {
     "new", "check", "run", "resume", "status", "report", "dashboard", "export", "compare",
-    "completion",
+    "explain", "completion",
 }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_ids_are_unique_and_made_from_the_names() -> None:
 def test_tracebacks_show_the_id_and_messages_stay_as_they_are() -> None:
     error = archeng.errors.JournalError("run.db: is damaged")
     assert str(error) == "run.db: is damaged"
-    assert error.__notes__ == ["[ARCH-JOURNAL] docs/reference/errors.md says what to do."]
+    assert error.__notes__ == ["[ARCH-JOURNAL] `archeng explain ARCH-JOURNAL` says what to do."]
 
 
 def test_the_command_line_shows_the_id(capsys: pytest.CaptureFixture[str]) -> None:
