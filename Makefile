@@ -2,28 +2,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo-installed
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+SIZE = @echo "$(VENV): $$($(PIP) list --format=freeze | wc -l) packages, $$(du -sm $(VENV) | cut -f1) MB"
 export PYTHONPATH := $(CURDIR)
-export OPENBLAS_NUM_THREADS ?= 1
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
 
-$(STAMP): pyproject.toml
+$(DEMO): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "archeng needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --upgrade pip
+	$(PIP) install --quiet --editable '.[plot]'
+	$(SIZE)
+	touch $(DEMO)
+
+$(STAMP): $(DEMO)
 	$(PIP) install --quiet --editable '.[dev]'
+	$(SIZE)
 	touch $(STAMP)
 
-setup: $(STAMP)  ## make the virtual environment in .venv
+setup: $(STAMP)  ## make the virtual environment in .venv, with everything for tests and benchmarks
 
-demo: setup  ## design a welded beam: progress, a table, a figure in out/
+demo: $(DEMO)  ## design a welded beam: progress, a table, a figure in out/ (installs only what that needs)
 	$(BIN)/python -m case_studies.welded_beam --figure out/welded_beam.png
 
 lint: setup  ## ruff, mypy (strict), import layers
@@ -41,6 +48,9 @@ browser:  # the tests of report and dashboard open them in a real browser
 
 test: lint browser  ## lint and all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+test-fast: setup  ## the faster tests, for daily work: under two minutes on two cores
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not slow'
 
 format: setup  ## reformat the code
 	$(BIN)/ruff check --fix archeng case_studies templates tests

@@ -20,6 +20,7 @@ import pyomo.environ as pyo
 import archeng
 from archeng.model import compile_model
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import compared
 
 DEPTH = 50
 TERMS = 5
@@ -73,6 +74,12 @@ def measure(rows: int, variables: int, compiled: bool) -> dict[str, Any]:
     return record
 
 
+def workload() -> None:
+    """Import and compilation of 1000 rows."""
+    logging.disable(logging.WARNING)
+    measure(1000, 250, compiled=True)
+
+
 def main() -> None:
     """Measure every size and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -83,6 +90,7 @@ def main() -> None:
     records = [measure(r, v, compiled=r <= 2000) for r, v in SIZES if r <= options.most_rows]
     header = list(records[0])
     table = markdown_table(header, [[r.get(key, "-") for key in header] for r in records])
+    table += f"\n\n{compared(workload)}"
     print(table)
     if options.record:
         text = (

@@ -4,7 +4,10 @@ The simulator is a cheap quadratic whose minimum violates most rows (for the win
 model, and then a quadratic that pulls all turbines to one point, the worst case for the
 spacing rows), so that nearly all time is archeng's own. Each row is one
 seeded run of ARCH alone (default settings without surrogate, whose own cost is measured by
-``make bench-surrogate``); times are wall-clock per simulator call.
+``make bench-surrogate``); times are wall-clock per simulator call, but for "processor": the
+processor time of the whole. Each run is made in a process of its own, with
+``OPENBLAS_NUM_THREADS`` unset, as users have it, and set to 1, by turns: "set" is the processor
+time with the variable set, "ratio" what it costs not to set it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy as np
 import archeng
 from case_studies.benchmarks.models import ball_and_planes, rotated_box, wake_loss, wind_farm
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import beside, verdict
 from case_studies.cec2006 import problem
 
 Simulator = Callable[[archeng.Design], float]
@@ -78,10 +82,10 @@ def measure(case: Case, calls: int, seed: int) -> dict[str, Any]:
     run = archeng.Run(build(), simulator, max_evaluations=calls, seed=seed, settings=settings)
     run.step()  # compiles the solvers
     first = run.n_evaluations
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     while not run.stopped:
         run.step()
-    wall = time.perf_counter() - begin
+    wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     n_calls = max(run.n_evaluations - first, 1)
     history = run.history[1:]
 
@@ -100,14 +104,21 @@ def measure(case: Case, calls: int, seed: int) -> dict[str, Any]:
         "repair_ms": repair,
         "strategy_ms": strategy,
         "other_ms": total - repair - simulated - strategy,
+        "processor_ms": 1e3 * cpu / n_calls,
         "target_ms": target,
         "infeasible_calls": run.result().n_infeasible_calls,
     }
 
 
+def measure_by_name(label: str, calls: int, seed: int) -> dict[str, Any]:
+    """Measure the case with this label."""
+    return measure(next(c for c in TARGETS + GROWTH_N + GROWTH_M if c[0] == label), calls, seed)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    """Rows in Markdown."""
-    header = ["case", "rows", "calls", "overhead ms/call", "repair", "strategy", "other", "target"]
+    """Rows of :func:`beside` in Markdown."""
+    header = ["case", "rows", "calls", "overhead ms/call", "repair", "strategy", "other", "target",
+              "processor", "set", "ratio"]  # fmt: skip
     lines = [
         [
             r["case"],
@@ -118,6 +129,9 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{r['strategy_ms']:.2f}",
             f"{r['other_ms']:.2f}",
             "-" if r["target_ms"] is None else f"< {r['target_ms']:g}",
+            f"{r['processor_ms']:.2f}",
+            f"{r['set_ms']:.2f}",
+            f"{r['ratio']:.2f}",
         ]
         for r in rows
     ]
@@ -128,6 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m case_studies.benchmarks.overhead")
     parser.add_argument("--calls", type=int, default=2000, help="simulator calls per case")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=1, help="runs per case, for medians")
     parser.add_argument("--quick", action="store_true", help="only the three cases with targets")
     parser.add_argument("--record", metavar="NAME", help="write docs/benchmarks/NAME.md and .json")
     options = parser.parse_args(arguments)
@@ -137,10 +152,16 @@ def main(arguments: list[str] | None = None) -> None:
                    "Growth with the number of rows": GROWTH_M}  # fmt: skip
     results, text = {}, ""
     for title, cases in groups.items():
-        results[title] = [measure(case, options.calls, options.seed) for case in cases]
+        results[title] = [
+            beside(measure_by_name, case[0], options.calls, options.seed, repeats=options.repeats)
+            for case in cases
+        ]
         part = f"## {title}\n\n{table(results[title])}\n\n"
         print(part, flush=True)
         text += part
+    part = verdict([row for rows in results.values() for row in rows])
+    print(part, flush=True)
+    text += part
     if options.record:
         write(
             options.record,

@@ -24,6 +24,7 @@ from archeng.model import FeasibleSet, compile_model
 from archeng.repair import Repairer
 from case_studies.benchmarks.models import rotated_box
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import compared
 from case_studies.cec2006 import problem
 
 PROBLEMS = ("g01", "g04", "g05", "g07", "g10", "g16", "g18", "g19", "g21", "g23")
@@ -135,6 +136,11 @@ def measure_linear(points: int, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def workload() -> None:
+    """Repairs of g07 and g19."""
+    measure(50, ("g07", "g19"), seed=1)
+
+
 def ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
     """IPOPT's median time over the ladder's, per problem, both stages together."""
     result = {}
@@ -185,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     rows = measure(options.points, tuple(options.problems.split(",")), options.seed)
     linear = measure_linear(options.points, options.seed)
-    text = report(rows, linear)
+    text = f"{report(rows, linear)}\n\n{compared(workload)}"
     print(text)
     if options.record:
         data = [{k: v for k, v in r.items() if not k.startswith("_")} for r in rows]

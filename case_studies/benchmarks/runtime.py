@@ -26,6 +26,7 @@ from archeng.repair import Repairer
 from archeng.simulator import Workers
 from case_studies.benchmarks.models import ball_and_planes, rotated_box
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import compared
 
 Row = tuple[str, str, str]
 ENDLESS = archeng.Settings(stop_tests=False, surrogate="none")
@@ -212,6 +213,11 @@ def map_row(n: int) -> Row:
     )
 
 
+def workload() -> None:
+    """2000 calls of a run without rows."""
+    archeng.solve(box(10), scrambled, seed=1, max_evaluations=2000, settings=ENDLESS)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -227,7 +233,7 @@ def main() -> None:
         rows += repair_rows(40, 6)
         rows.append(map_row(40))
         rows += memory_and_resume(options.calls, folder)
-    table = markdown_table(("what", "measured", "wanted"), rows)
+    table = markdown_table(("what", "measured", "wanted"), rows) + f"\n\n{compared(workload)}"
     print(table)
     if options.record:
         command = command_line("case_studies.benchmarks.runtime")

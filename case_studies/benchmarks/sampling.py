@@ -38,6 +38,7 @@ from case_studies import cec2006, engineering
 from case_studies.benchmarks import sampling_sets
 from case_studies.benchmarks.models import rotated_box, wind_farm
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import compared
 
 SAMPLES, REFERENCE, PROBES = 5, 4000, 2000
 BEFORE = ("annulus", "welded beam", "g06", "small ball, n = 6", "sphere", "three spheres, n = 10")
@@ -171,6 +172,12 @@ def speed(model: archeng.Model, k: int, seed: int) -> dict[str, Any]:
     }
 
 
+def workload() -> None:
+    """200 designs of each model of the second table."""
+    for model in speed_models():
+        speed(model, 200, seed=1)
+
+
 def report(covered: list[dict[str, Any]], times: list[dict[str, Any]]) -> str:
     """Return the figures in Markdown."""
     header = ["set", "n", "equalities", "by", "energy (worst)", "hole (worst)", "gap", "s"]
@@ -232,7 +239,7 @@ def main(arguments: list[str] | None = None) -> None:
     for model in speed_models():
         times.append(speed(model, options.points, seed=1))
         print(f"{model.name} done", flush=True)
-    text = report(covered, times)
+    text = f"{report(covered, times)}\n\n{compared(workload)}"
     print(text)
     if options.record:
         write(

@@ -5,7 +5,9 @@ linear rows, without and with a ball (one nonlinear row). Each row of the table 
 with default settings; times are wall-clock per simulator call, the compilation of the first
 generation left out. ``fit``: choosing and fitting models; ``minimise``: their minima over the
 feasible set; ``repair``: repairs of ARCH; ``other``: the rest; ``processor``: processor time of the
-whole, which is less than the wall-clock if other programs use the machine.
+whole, which is less than the wall-clock if other programs use the machine. Each run is made in a
+process of its own, with ``OPENBLAS_NUM_THREADS`` unset, as users have it, and set to 1, by turns:
+``set`` is the processor time with the variable set, ``ratio`` what it costs not to set it.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import archeng
 from archeng.handlers.arch import Arch
 from archeng.surrogate import proposer
 from case_studies.benchmarks.record import command_line, markdown_table, write
+from case_studies.benchmarks.threads import beside, verdict
 
 SIZES = (5, 10, 20, 40)
 LIMIT_MS = 5.0
@@ -89,12 +92,14 @@ def growth(rows: list[dict[str, Any]]) -> float:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Rows in Markdown, and the growth."""
-    names = ("fit", "minimise", "repair", "other", "processor")
-    header = ["rows", "n", "calls", "overhead ms/call", *names]
+    """Rows of :func:`beside` in Markdown, and the growth."""
+    names = ("fit", "minimise", "repair", "other", "processor", "set")
+    header = ["rows", "n", "calls", "overhead ms/call", *names, "ratio"]
     keys = [f"{name}_ms" for name in names]
     lines = [
-        [r["rows"], r["n"], r["calls"], f"**{r['total_ms']:.1f}**", *(f"{r[k]:.1f}" for k in keys)]
+        [r["rows"], r["n"], r["calls"], f"**{r['total_ms']:.1f}**"]
+        + [f"{r[k]:.1f}" for k in keys]
+        + [f"{r['ratio']:.2f}"]
         for r in rows
     ]
     text = markdown_table(header, lines)
@@ -120,15 +125,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m case_studies.benchmarks.surrogate")
     parser.add_argument("--calls", type=int, default=300, help="simulator calls per case")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=1, help="runs per case, for medians")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N")
     parser.add_argument("--record", metavar="NAME", help="write docs/benchmarks/NAME.md and .json")
     options = parser.parse_args(arguments)
     results = [
-        measure(n, ball, options.calls, options.seed)
+        beside(measure, n, ball, options.calls, options.seed, repeats=options.repeats)
         for ball in (False, True)
         for n in options.sizes
     ]
     text = f"{table(results)}\n\nWanted: at most {LIMIT_MS:g} ms at n = 20, growth at most n^3.\n"
+    text += f"\n{verdict(results)}"
     print(text, flush=True)
     if options.record:
         write(

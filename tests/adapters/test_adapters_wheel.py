@@ -24,6 +24,8 @@ from packaging.requirements import Requirement
 
 import archeng
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

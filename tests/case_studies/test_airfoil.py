@@ -21,6 +21,8 @@ from case_studies.airfoil.shapes import LOW_SPEED
 from case_studies.airfoil.simulator import aerodynamics, kulfan
 from case_studies.airfoil.study import Setup, improvements, run_seed
 
+pytestmark = pytest.mark.slow
+
 POINT, POLAR = CASES["point"], CASES["polar"]
 START = {**reference()["starts"]["NACA 4412"], "angle": [6.0]}
 

@@ -27,6 +27,8 @@ from case_studies.airfoil.sections import BUFFET, broken_rules, known_section, t
 from case_studies.airfoil.simulator import aerodynamics, kulfan
 from case_studies.airfoil.study import Setup, run_seed
 
+pytestmark = pytest.mark.slow
+
 CASE = CASES["transonic"]
 RECORDS = Path(__file__).parents[2] / "docs" / "benchmarks"
 OPTIMUM = reference()["optima"]["transonic"]["design"]

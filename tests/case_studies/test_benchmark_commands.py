@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 
 from case_studies.benchmarks import overhead, repair
 from case_studies.benchmarks.models import ball_and_planes, rotated_box, wake_loss, wind_farm
+from case_studies.benchmarks.threads import VARIABLE, beside, by_turns, compared
 from case_studies.paper import active_set
 
 
@@ -38,12 +43,33 @@ def test_repair_ladder_misses_nothing_that_ipopt_repairs(
 
 
 def test_overhead_is_split_into_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [overhead.measure(case, 60, seed=1) for case in overhead.TARGETS[:2]]
+    rows = [beside(overhead.measure_by_name, case[0], 60, 1) for case in overhead.TARGETS[:2]]
     for row in rows:
         parts = row["repair_ms"] + row["strategy_ms"] + row["other_ms"]
         assert parts == pytest.approx(row["total_ms"])
         assert row["infeasible_calls"] == 0
+        assert row["ratio"] == row["processor_ms"] / row["set_ms"]
     assert "dense nonlinear" in overhead.table(rows)
+
+
+def threads_here() -> dict[str, Any]:
+    return {"value": os.environ.get(VARIABLE, "unset"), "number": 1.0}
+
+
+def test_both_environments_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "3")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    unset, one = by_turns(threads_here, repeats=3)
+    assert (unset["value"], one["value"]) == ("unset", "1")
+
+
+def rest() -> None:
+    """Nothing."""
+
+
+def test_a_workload_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    assert compared(rest, repeats=1).startswith("Nothing. Processor seconds with")
 
 
 def test_models_have_the_stated_size() -> None:

@@ -15,6 +15,8 @@ import archeng
 from archeng.errors import InfeasibleModelError
 from case_studies.cec2006 import names, problem
 
+pytestmark = pytest.mark.slow
+
 pygmo = pytest.importorskip("pygmo")
 
 

@@ -20,6 +20,8 @@ from case_studies.fuel_blend.limits import exceeded, limits
 from case_studies.fuel_blend.others import Watched, calls_to, slsqp
 from case_studies.fuel_blend.simulator import blended
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = json.loads(Path(study.__file__).with_name("reference.json").read_text("utf-8"))
 OPTIMUM = REFERENCE["optimum"]
 OFF = REFERENCE["off_the_simplex"]["design"]

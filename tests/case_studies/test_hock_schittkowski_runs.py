@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 import archeng
 from case_studies.hock_schittkowski import names, problem
 
+pytestmark = pytest.mark.slow
+
 Floats = NDArray[np.float64]
 
 POINTS = 20

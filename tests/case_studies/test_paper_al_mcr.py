@@ -16,6 +16,8 @@ from case_studies.paper.__main__ import main
 from case_studies.paper.results import read_rows
 from case_studies.paper.statistics import Sample, compare_all, geometric_mean, mann_whitney
 
+pytestmark = pytest.mark.slow
+
 # ----- statistics ----------------------------------------------------------------------------
 
 

@@ -10,6 +10,8 @@ import pytest
 from case_studies.paper.__main__ import main
 from case_studies.paper.results import read_rows
 
+pytestmark = pytest.mark.slow
+
 
 def rows_of(out: Path, name: str, *arguments: str) -> list[dict[str, Any]]:
     command = [name, "--quick", "--runs", "1", "--jobs", "1", "--out", str(out), *arguments]

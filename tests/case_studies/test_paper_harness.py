@@ -19,6 +19,8 @@ from case_studies.paper import __main__ as command
 from case_studies.paper import harness, progress
 from case_studies.paper.results import ResultsError, Store, read_meta, read_rows
 
+pytestmark = pytest.mark.slow
+
 TOY = '''
 """A toy."""
 import time

@@ -22,6 +22,8 @@ from case_studies.peers.statistics import (
 )
 from case_studies.peers.tables import show, summary
 
+pytestmark = pytest.mark.slow
+
 
 def runs(method: str, calls: list[int | None], problem: str = "g01", **changes: Any) -> list[Any]:
     """One row for each run; None is a run without success, which used 1000 calls."""

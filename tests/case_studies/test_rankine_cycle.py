@@ -26,6 +26,8 @@ from case_studies.rankine_cycle.plant import CORRELATIONS, ESCALATION, PLANT, ba
 from case_studies.rankine_cycle.properties import FILE, fitted, largest_error
 from case_studies.rankine_cycle.simulator import Cycle, log_mean
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = json.loads(Path(study.__file__).with_name("reference.json").read_text("utf-8"))
 OPTIMUM = REFERENCE["optimum"]
 LOWER, UPPER = np.array(list(BOUNDS.values())).T

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from case_studies.benchmarks import surrogate as overhead
+from case_studies.benchmarks.threads import beside, verdict
 from case_studies.surrogate import active_set, bipop, transformed
 from case_studies.surrogate.__main__ import EXPERIMENTS, main
 
@@ -100,13 +101,14 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_overhead_by_part() -> None:
-    row = overhead.measure(4, True, 30, 1)
+    row = beside(overhead.measure, 4, True, 30, 1)
     parts = sum(row[f"{k}_ms"] for k in ("fit", "minimise", "repair", "other"))
     assert row["total_ms"] == pytest.approx(parts)
     assert row["fit_ms"] > 0
     assert row["minimise_ms"] > 0
     assert row["infeasible_calls"] == 0
     assert "planes and ball" in overhead.table([row])
+    assert "set to 1" in verdict([row])
 
 
 def test_growth_is_the_exponent() -> None:

@@ -21,6 +21,8 @@ from case_studies.water_network.reference import gradient_optimum
 from case_studies.water_network.simulator import Epanet, _close, resilience, water_network
 from case_studies.water_network.study import Setup, improvements, optima, run_seed
 
+pytestmark = pytest.mark.slow
+
 TWO_LOOP, HANOI = network("two_loop"), network("hanoi")
 BEST_KNOWN = {net.name: next(p for p in net.published if p.design) for net in (TWO_LOOP, HANOI)}
 

@@ -24,6 +24,8 @@ from case_studies.wind_farm.published import TURBINES
 from case_studies.wind_farm.report import published_table
 from case_studies.wind_farm.study import Record, improvements, run_seed, setup_for
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -23,6 +23,8 @@ from cli_helpers import PATIENCE, ROOT, calls, command, environment, process, te
 from archeng.cli.templates import templates
 from archeng.errors import JournalError
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Known:

@@ -16,6 +16,8 @@ from case_studies.broken_models.__main__ import main
 from case_studies.cec2006.g17_g20 import _G20_DENSITY, _G20_MASS, _G20_PRESSURE
 from case_studies.cec2006.suite import EQUALITY_TOLERANCE
 
+pytestmark = pytest.mark.slow
+
 HEALTHY = ["g01", "g05", "g08", "g09", "g10", "g14", "g19", "g24"]
 HEALTHY += ["welded_beam", "spring", "speed_reducer", "pressure_vessel", "reactor_network"]
 

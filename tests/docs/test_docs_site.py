@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from docs_pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 SITE = ROOT / "docs" / "site"
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from docs_pages import PAGES, ROOT, Block, blocks, relative, run_page, shows
 
+pytestmark = pytest.mark.slow
+
 TUTORIALS = [p for p in PAGES if p.parent.name == "tutorials"]
 MUST_RUN_ALL = [ROOT / "README.md", *TUTORIALS]
 RUN = ("python", "sh")

@@ -29,6 +29,8 @@ import archeng
 from archeng import Design, Model, Result, Run, Status, StopReason
 from archeng.handlers.sides import Sides
 
+pytestmark = pytest.mark.slow
+
 AXES = np.array([1.0, 10.0, 100.0, 1000.0])
 
 

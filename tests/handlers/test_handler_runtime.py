@@ -29,6 +29,8 @@ from handlers_helpers import (
 import archeng
 from archeng import Design, Result, Run, StopReason
 
+pytestmark = pytest.mark.slow
+
 BUDGET = 50
 UNENDING = {"stop_tests": False}  # a model of the objective ends some of these runs soon
 every_handler = pytest.mark.parametrize("handler", SEARCHES)

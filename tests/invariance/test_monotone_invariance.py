@@ -10,6 +10,8 @@ from invariance_helpers import CASES, INF, compare, compiled, play, start_of
 import archeng
 from archeng.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 UNENDING = Settings(surrogate="none", stop_tests=False)
 ASSISTED = Settings(surrogate="auto", stop_tests=False)
 

@@ -16,6 +16,8 @@ from archeng.dashboard import serve
 from archeng.errors import ArchengError, MissingPackageError, SettingsError
 from archeng.report.figures import KINDS, plot, sensible, to_svg
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def beam() -> Result:

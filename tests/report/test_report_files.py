@@ -23,6 +23,8 @@ from archeng.report.pdf import to_pdf_report
 from archeng.report.sections import sections
 from archeng.report.shown import short
 
+pytestmark = pytest.mark.slow
+
 
 class Page(html.parser.HTMLParser):
     """Tags, attributes and texts of a page."""

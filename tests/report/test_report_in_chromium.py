@@ -18,6 +18,8 @@ from report_studies import HOSTILE, HOSTILE_MESSAGE, run
 from archeng.dashboard import DashboardServer, Live
 from archeng.report.figures import KINDS
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 
 

@@ -18,6 +18,8 @@ import archeng
 from archeng import Result
 from archeng.cli import main
 
+pytestmark = pytest.mark.slow
+
 _numbers = itertools.count()
 
 STUDY = """

@@ -31,6 +31,8 @@ import archeng
 from archeng import Result
 from archeng.errors import JournalError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs() -> Iterator[Runs]:

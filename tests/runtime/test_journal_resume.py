@@ -31,6 +31,8 @@ import archeng
 from archeng import Design, Model, StopReason
 from archeng.errors import JournalError, SettingsError, SimulatorError
 
+pytestmark = pytest.mark.slow
+
 NAME = "budget within a generation"
 
 

@@ -34,6 +34,8 @@ from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator import make_pool
 from archeng.simulator.processes import Processes
 
+pytestmark = pytest.mark.slow
+
 SHUFFLING = 0.006  # most seconds of a call; calls finish in another order than they begin
 
 

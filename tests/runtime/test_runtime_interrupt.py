@@ -30,6 +30,8 @@ from runtime_jobs import Runs, outcome_of
 import archeng
 from archeng import Design, StopReason
 
+pytestmark = pytest.mark.slow
+
 NAME = "budget within a generation"
 SOON = 20.0  # seconds; "at once" on a machine that is very busy
 

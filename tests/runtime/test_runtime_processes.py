@@ -38,6 +38,8 @@ from archeng import Design, Run, StopReason
 from archeng.errors import SimulatorError
 from archeng.simulator import CallStatus, Workers
 
+pytestmark = pytest.mark.slow
+
 NAME = "budget within a generation"
 
 

@@ -20,6 +20,8 @@ from runtime_helpers import (
 import archeng
 from archeng import Run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
