@@ -25,6 +25,7 @@ from archeng.model import (
     number,
     text_table,
 )
+from archeng.plain_text import visible
 from archeng.runner.options import check_seed
 from archeng.sampling import deviations
 
@@ -63,7 +64,7 @@ def _show(
         write_json({**diagnosis.to_dict(), **more})
         return
     head = str(model) if fs is None else _tables(model, fs)
-    sys.stdout.write(f"{head}\n\n{diagnosis}\n")
+    sys.stdout.write(visible(f"{head}\n\n{diagnosis}\n"))
     if study is not None:
         lines = (f"  {k}: {v}" for k, v in study.items() if v is not None)
         sys.stdout.write("\nstudy:\n" + "\n".join(lines) + "\n")

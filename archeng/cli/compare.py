@@ -14,6 +14,7 @@ from archeng.cli.side import Side, changes, read_side
 from archeng.cli.target import journal_of
 from archeng.errors import SettingsError
 from archeng.model import text_table
+from archeng.plain_text import visible
 from archeng.report.comparison import Curve, best_so_far, plot_comparison
 
 
@@ -28,7 +29,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.json:
         write_json(_data(sides))
     else:
-        sys.stdout.write(_text(sides))
+        sys.stdout.write(visible(_text(sides)))
     return 0
 
 

@@ -15,14 +15,17 @@ from archeng.cli.plain import plain, write_json
 from archeng.cli.target import journal_of
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
+from archeng.plain_text import cell, visible
 from archeng.records import CallRecord, column_names, extra_columns, extras_of
 from archeng.runner import read_journal
+from archeng.runner.reading import options_of, reason_of
 from archeng.strategy import StopReason
 
 _COLUMNS = (
     "index", "generation", "restart", "objective", "status", "seconds", "attempts",
     "max_violation", "repair_kind", "repair_solver", "repair_distance_squared", "message",
 )  # fmt: skip
+_MOVE = ("at", "machine", "calls", "changes")
 
 
 def status(options: argparse.Namespace) -> int:
@@ -32,7 +35,7 @@ def status(options: argparse.Namespace) -> int:
     if options.json:
         write_json(data)
     else:
-        sys.stdout.write("\n".join(_lines(data)) + "\n")
+        sys.stdout.write(visible("\n".join(_lines(data)) + "\n"))
     return 0
 
 
@@ -85,24 +88,25 @@ def best_call(calls: Iterable[CallRecord], maximize: bool) -> CallRecord | None:
 
 def status_data(journal: Journal) -> dict[str, Any]:
     """Return where a run stands, as plain data."""
-    header, state, generations = journal.header(), journal.state(), journal.generations()
-    counts, running = journal.count(), journal.running
+    header, state, latest = journal.header(), journal.state(), journal.latest()
+    generations, counts, running = journal.generations(), journal.count(), journal.running
     evaluations = [stored.evaluation for stored in journal.calls()]
-    best = best_call(evaluations, header["options"]["sense"] == "maximize")
-    ended = state["stop_reason"]
-    if ended is not None:
-        ended = StopReason[ended].name
+    options = options_of(header, latest)
+    best = best_call(evaluations, options.sense == "maximize")
+    reason = reason_of(state, latest, options, evaluations, running)
+    ended = reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
     calls = sum(n for kind, n in counts.items() if kind != "reused")
     return {
         "journal": str(journal.path),
         "name": header["name"],
-        "state": "running" if running else "ended" if ended is not None else "stopped",
-        "stop_reason": None if running else ended,
+        "state": "running" if running else "ended" if ended else "stopped",
+        "stop_reason": reason.name if ended and not running else None,
         "begun": header["created"],
         "machine": header["machine"],
+        "moves": [{k: move[k] for k in _MOVE} for move in journal.moves()],
         "seed": header["seed"],
         "calls": calls,
-        "max_evaluations": header["options"]["max_evaluations"],
+        "max_evaluations": options.max_evaluations,
         "calls_by_status": dict(sorted(counts.items())),
         "infeasible_calls": sum(not e.feasible and e.status != "reused" for e in evaluations),
         "simulator_seconds": sum(e.seconds for e in evaluations),
@@ -110,7 +114,7 @@ def status_data(journal: Journal) -> dict[str, Any]:
         "restarts": state["n_restarts"],
         "sigma": generations[-1]["sigma"] if generations else None,
         "active_constraints": generations[-1]["n_active"] if generations else None,
-        "simulated": sorted(header["options"].get("simulated") or {}),
+        "simulated": sorted(options.limits.names),
         "best": None if best is None else _best_data(best, header),
     }
 
@@ -128,6 +132,9 @@ def _best_data(best: CallRecord, header: Mapping[str, Any]) -> dict[str, Any]:
 def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{data['name']}: {situation(data)}"
     yield f"begun {data['begun']} on {data['machine']}, seed {data['seed']}"
+    for move in data["moves"]:
+        changes = "; ".join(move["changes"])
+        yield f"rounding may differ after call {move['calls']}, on {move['machine']}: {changes}"
     calls, budget, counts = data["calls"], data["max_evaluations"], data["calls_by_status"]
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none yet"
     yield f"calls: {calls}{f' of {budget}' if budget else ''} ({kinds})"
@@ -156,7 +163,7 @@ def situation(data: Mapping[str, Any]) -> str:
         return "running"
     if data["state"] == "ended":
         return f"ended because {StopReason[data['stop_reason']].value}"
-    return "not running; `archeng resume` goes on, or ends it if its budget is used up"
+    return "not running, it was cut off or ended with an error; `archeng resume` goes on with it"
 
 
 def _created(path: str) -> Any:
@@ -176,11 +183,12 @@ def _write_csv(journal: Journal, stream: Any) -> None:
     extra = extra_columns(calls)
     names = column_names([*_COLUMNS, *extra], journal.header()["element_names"])
     writer = csv.writer(stream)
-    writer.writerow([*_COLUMNS, *extra, *names])
+    writer.writerow([cell(name) for name in [*_COLUMNS, *extra, *names]])
     for e in calls:
         plain_values, more = (getattr(e, c) for c in _COLUMNS), extras_of(e)
         found = (more.get(c, "") for c in extra)
-        writer.writerow([*plain_values, *found, *(repr(float(v)) for v in e.x)])
+        texts = [cell(value) for value in [*plain_values, *found]]
+        writer.writerow([*texts, *(repr(float(v)) for v in e.x)])
 
 
 def _write_json(journal: Journal, stream: Any) -> None:

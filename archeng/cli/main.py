@@ -21,6 +21,7 @@ from archeng.cli.showing import dashboard, report
 from archeng.cli.study import INTERRUPTED, go_on, run
 from archeng.cli.texts import EXAMPLES, EXIT_CODES, OVERVIEW
 from archeng.errors import ArchengError
+from archeng.plain_text import visible
 
 _Commands = argparse._SubParsersAction
 
@@ -37,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except ArchengError as error:
         sys.stderr.write(
-            f"archeng: error: {error} [{error.id}]\n"
-            f"archeng: `archeng explain {error.id}` says what to do\n"
+            visible(f"archeng: error: {error} [{error.id}]\n")
+            + f"archeng: `archeng explain {error.id}` says what to do\n"
         )
         return 2
     except KeyboardInterrupt:

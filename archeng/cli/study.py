@@ -19,6 +19,7 @@ from archeng.cli.target import study_beside, study_or_file
 from archeng.errors import JournalError, SettingsError, StudyFileError
 from archeng.journal import Journal, readable
 from archeng.model import as_model
+from archeng.plain_text import visible
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
 from archeng.settings import Settings
@@ -168,7 +169,7 @@ def _report(result: Result, options: argparse.Namespace, journal: Any, again: st
     if options.json:
         write_json(result_data(result, journal))
     else:
-        sys.stdout.write(f"{result}\n")
+        sys.stdout.write(visible(f"{result}\n"))
     if result.stop_reason is StopReason.INTERRUPTED:
         if journal is not None:
             sys.stderr.write(f"archeng: {again} goes on with it\n")

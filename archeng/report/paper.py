@@ -55,6 +55,7 @@ class Paper:
     ) -> None:
         """Write on a line whose base is at y; never taken as mathematics."""
         style = {"color": INK, "family": SANS, "va": "baseline", **style}
+        text = drawable(text, style["family"], style.get("weight") == "bold")
         self.sheets[sheet].text(
             x / WIDTH, 1 - y / HEIGHT, text, fontsize=size, parse_math=False, **style
         )
@@ -101,11 +102,23 @@ def _font(family: str, bold: bool) -> Any:
     return get_font(findfont(FontProperties(family=family, weight=weight)))
 
 
+def drawable(text: str, family: str = SANS, bold: bool = False) -> str:
+    """Return a text with codes, as Python writes them, for characters that the font lacks."""
+    return "".join(_drawable(c, family, bold) for c in text)
+
+
+@cache
+def _drawable(character: str, family: str, bold: bool) -> str:
+    known = character.isprintable() and _font(family, bold).get_char_index(ord(character))
+    return character if known else character.encode("unicode_escape").decode("ascii")
+
+
 @cache
 def _advance(character: str, family: str, bold: bool) -> float:
     font = _font(family, bold)
     font.set_size(100.0, 72)
-    return float(font.load_char(ord(character)).linearHoriAdvance) / 65536 / 100
+    drawn = _drawable(character, family, bold)
+    return sum(float(font.load_char(ord(c)).linearHoriAdvance) for c in drawn) / 65536 / 100
 
 
 def fitted(text: str, size: float, width: float, **font: Any) -> str:

@@ -18,6 +18,7 @@ from archeng.report.paper import (
     MONO,
     RIGHT,
     Paper,
+    drawable,
     fitted,
     width_of,
     wrapped,
@@ -148,6 +149,7 @@ def _message(paper: Paper, head: str, text: str) -> None:
     wide = int((RIGHT - LEFT - 12) / width_of("x", 6.8, family=MONO))
     raw = []
     for line in text.expandtabs(4).splitlines():
+        line = drawable(line, MONO)
         raw += [line[k : k + wide] for k in range(0, max(len(line), 1), wide)]
     if len(raw) > _LINES:
         raw = [*raw[: _LINES // 3], "…", *raw[-2 * _LINES // 3 :]]

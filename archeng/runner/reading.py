@@ -97,7 +97,7 @@ class JournalReader:
 
     def _told(self, journal: Journal, running: bool) -> Result:
         header, state, latest = journal.header(), journal.state(), journal.latest()
-        options = Options(**{**header["options"], **latest.get("limits", {})})
+        options = options_of(header, latest)
         history = [
             Generation(**{k: v for k, v in record.items() if k != "tests"})
             for record in journal.generations()
@@ -107,7 +107,7 @@ class JournalReader:
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(history):
             history.append(Generation(**last))
-        reason = _reason(state, latest, options, calls, running)
+        reason = reason_of(state, latest, options, calls, running)
         provenance = _provenance(header, state, latest)
         fs = self._model(header)
         if fs is None:
@@ -163,7 +163,12 @@ def _archive(
     return archive
 
 
-def _reason(
+def options_of(header: Mapping[str, Any], latest: Mapping[str, Any]) -> Options:
+    """Return the options of a run, with the limits of the latest process."""
+    return Options(**{**header["options"], **latest.get("limits", {})})
+
+
+def reason_of(
     state: Mapping[str, Any],
     latest: Mapping[str, Any],
     options: Options,

@@ -10,6 +10,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.errors import SettingsError
+from archeng.plain_text import cell
 from archeng.simulator import Design
 
 
@@ -51,7 +52,7 @@ class Designs(list[Design]):
         try:
             with Path(path).open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
-                writer.writerow(self.names)
+                writer.writerow([cell(name) for name in self.names])
                 writer.writerows([repr(float(value)) for value in d.x] for d in self)
         except OSError as error:
             raise SettingsError(f"{path}: cannot be written ({error.strerror}).") from error

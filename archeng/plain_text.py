@@ -1,0 +1,35 @@
+"""Texts of users, such as names and messages, where they could do more than be read."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_HIDDEN = {"Cc", "Cs", "Zl", "Zp"}  # categories of Unicode: control codes, surrogates, line ends
+_TURNING = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def visible(text: str) -> str:
+    """Return a text for a terminal: what would steer it is written as a code.
+
+    Ends of lines stay.
+    """
+    return "".join(c if c == "\n" or not _steers(c) else _code(c) for c in text)
+
+
+def cell(value: Any) -> Any:
+    """Return a value for a CSV file.
+
+    Spreadsheets take a text that begins with ``=``, ``+``, ``-`` or ``@`` for a formula: it gets an
+    apostrophe in front. Numbers stay as they are.
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _steers(character: str) -> bool:
+    return unicodedata.category(character) in _HIDDEN or character in _TURNING
+
+
+def _code(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
