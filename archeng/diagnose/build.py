@@ -19,10 +19,10 @@ from archeng.diagnose.system import (
     median,
     scatter,
     sizes,
-    typical,
 )
 from archeng.model import Model
 from archeng.model.functions import dense
+from archeng.model.tolerance import typical
 from archeng.model.variable import Floats
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.diagnose.graph import Graph, Guard
+from archeng.model.tolerance import typical
 from archeng.model.variable import Floats
 
 Bools = NDArray[np.bool_]
@@ -171,17 +172,6 @@ class System:
         moved = replace(self, inner=(lower, upper), center=center, scale=scale)
         size, guard_size = sizes(moved, rng)
         return replace(moved, size=size, guard_size=guard_size)
-
-
-def typical(low: Floats, high: Floats, start: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """Return a typical value and a typical change of each variable."""
-    with np.errstate(invalid="ignore"):
-        middle = np.where(np.isfinite(low) & np.isfinite(high), (low + high) / 2, np.nan)
-        width = np.where(np.isfinite(high - low), (high - low) / 5, np.nan)
-    one_sided = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
-    center = np.where(np.isfinite(start), start, np.where(np.isnan(middle), one_sided, middle))
-    rough = np.maximum(1.0, np.abs(center))
-    return center, np.where(np.isnan(scale), np.where(np.isnan(width), rough, width), scale)
 
 
 def scatter(

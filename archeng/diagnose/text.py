@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from archeng.model import text_table
+from archeng.model import number, text_table
 
 if TYPE_CHECKING:
     from archeng.diagnose.diagnosis import Change, Conflict, Diagnosis, Finding, Member, Region
@@ -109,7 +109,7 @@ def _ways_out(conflict: Conflict) -> list[str]:
 def _moved(member: Member, change: Change) -> str:
     sign, old = member.demand.split()[:2]
     more = "+" if change.limit > float(old) else "-"
-    return f"{member.name} {sign} {old} -> {sign} {change.limit:.6g} ({more}{change.by:.3g})"
+    return f"{member.name} {sign} {old} -> {sign} {number(change.limit)} ({more}{change.by:.3g})"
 
 
 def _size(d: Diagnosis) -> str:

@@ -1,6 +1,7 @@
 """What the engineer declares, and its compiled form."""
 
 from archeng.model.compile import compile_model
+from archeng.model.constraint import Constraint
 from archeng.model.convert import (
     IMPORT_OPTIONS,
     as_model,
@@ -12,15 +13,16 @@ from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
 from archeng.model.habits import ONE_OBJECTIVE
 from archeng.model.mistakes import of_casadi
-from archeng.model.model import DEFAULT_TOLERANCE, Constraint, Model, Sense
+from archeng.model.model import Model, Sense
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
 from archeng.model.tables import model_variables, number, text_table
+from archeng.model.tolerance import DEFAULT_SHARE
 from archeng.model.variable import Variable
 
 __all__ = [
-    "DEFAULT_TOLERANCE",
+    "DEFAULT_SHARE",
     "IMPORT_OPTIONS",
     "ONE_OBJECTIVE",
     "Constraint",

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.errors import ModelError
-from archeng.model.model import Constraint, Model, half_width
+from archeng.model.constraint import Constraint, half_width
+from archeng.model.model import Model
 from archeng.model.relation import Row, elements_of
-from archeng.model.variable import Floats, make_variable
+from archeng.model.variable import Floats, make_variable, symbol_name
 
 
 def from_nlp(
@@ -154,7 +155,7 @@ def from_opti(
             unit="",
             shape=shape,
         )
-        new = ca.MX.sym(label, *symbol.shape)
+        new = ca.MX.sym(symbol_name(label), *symbol.shape)
         model.add_symbol(new, record)
         fresh.append(ca.vec(new))
     nlp = {"p": opti.p, "g": opti.g, "f": opti.f}

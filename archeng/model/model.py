@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from archeng.checks import choice, named_options, shown
 from archeng.errors import ModelError
+from archeng.model.constraint import Constraint, half_width, with_defaults
 from archeng.model.habits import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS
 from archeng.model.mistakes import source_line
 from archeng.model.relation import Row, is_symbolic, rows_of_expression, rows_of_relation
@@ -20,44 +20,6 @@ from archeng.model.tables import ViolationTable, model_table, violation_table
 from archeng.model.variable import Floats, Variable, make_variable
 
 Sense = Literal["minimize", "maximize"]
-
-DEFAULT_TOLERANCE = 1e-6
-"""Default half-width of an equality constraint, in the units of its expression."""
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """One call of ``subject_to``: a name, its source line, and one row per element.
-
-    ``tolerance`` is the half-width used for the rows whose two limits are equal.
-    """
-
-    name: str
-    rows: tuple[Row, ...]
-    tolerance: float
-    source: str
-
-    def row_names(self) -> list[str]:
-        """Name of each row: the constraint's own, with an index if there are several."""
-        if len(self.rows) == 1:
-            return [self.name]
-        return [f"{self.name}[{i}]" for i in range(len(self.rows))]
-
-    def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper limit of each row, equalities widened by the tolerance."""
-        lower = np.array([r.lower for r in self.rows], dtype=float)
-        upper = np.array([r.upper for r in self.rows], dtype=float)
-        equal = lower == upper
-        return np.where(equal, lower - self.tolerance, lower), np.where(
-            equal, upper + self.tolerance, upper
-        )
-
-    def equalities(self) -> list[bool]:
-        """Which rows are equalities."""
-        return [r.lower == r.upper for r in self.rows]
-
-    def __str__(self) -> str:
-        return f"Constraint {self.name!r} ({self.source})"
 
 
 class Model:
@@ -89,6 +51,7 @@ class Model:
         self._variables: list[Variable] = []
         self._symbols: list[Any] = []
         self._constraints: list[Constraint] = []
+        self._complete: tuple[Constraint, ...] | None = None  # with their default tolerances
         self._objective: Any = None
         self._sense: Sense = "minimize"
         self._functions: list[Any] = []
@@ -147,6 +110,7 @@ class Model:
         self._names["variable"].add(record.name)
         self._variables.append(record)
         self._symbols.append(symbol)
+        self._complete = None
 
     @named_options(ModelError, CONSTRAINT_HINTS)
     def subject_to(
@@ -165,14 +129,16 @@ class Model:
         ----------
         relation : CasADi relation or expression
             ``a <= b``, ``a >= b``, ``a == b``; or a plain expression together with
-            ``lower=`` and/or ``upper=``. Vectors are read element by element.
+            ``lower=`` and/or ``upper=``. Vectors are read element by element. ``a < b`` and
+            ``a > b`` are strict: the limit itself is excluded, the next float is not.
         name : str, optional
             Shown wherever the constraint is spoken of; by default ``c1``, ``c2``, ...
         lower, upper : float or array, optional
             Limits of a plain expression. ``lower == upper`` is an equality.
         tolerance : float, optional
-            Equalities only: ``|a - b| <= tolerance`` counts as satisfied. Default
-            1e-6, in the units of the expression.
+            Equalities only: ``|a - b| <= tolerance`` counts as satisfied, in the units of the
+            expression. Default: a millionth of what the row changes when the variables near the
+            start change by their deviations; ``print(model)`` shows it.
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
@@ -183,7 +149,7 @@ class Model:
             rows = rows_of_relation(relation, where)
         else:
             rows = rows_of_expression(relation, lower, upper, where)
-        equal = any(r.lower == r.upper for r in rows)
+        equal = any(r.is_equality for r in rows)
         if tolerance is not None and not equal:
             raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")
         self.add_constraints([Constraint(label, tuple(rows), half_width(tolerance, where), source)])
@@ -206,6 +172,7 @@ class Model:
             raise
         self._names["constraint"] = taken
         self._constraints.extend(constraints)
+        self._complete = None
 
     def keep(self, function: Any) -> None:
         """Keep a Python function alive that rows refer to (used by the importers)."""
@@ -237,8 +204,10 @@ class Model:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The declared constraints."""
-        return tuple(self._constraints)
+        """The declared constraints, equalities with their tolerances."""
+        if self._complete is None:
+            self._complete = with_defaults(self._constraints, self._variables, self.symbols)
+        return self._complete
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -313,10 +282,10 @@ class Model:
         expressions = [r.expression for c in self._constraints for r in c.rows]
         function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
         values = np.asarray(function(x), dtype=float).reshape(-1)
-        return violation_table(self.element_names(), self._variables, self._constraints, x, values)
+        return violation_table(self.element_names(), self._variables, self.constraints, x, values)
 
     def __str__(self) -> str:
-        return model_table(self.name, self._variables, self._constraints)
+        return model_table(self.name, self._variables, self.constraints)
 
     def __repr__(self) -> str:
         rows = sum(len(c.rows) for c in self._constraints)
@@ -365,15 +334,6 @@ class Model:
             )
 
 
-def half_width(tolerance: Any, where: str) -> float:
-    """Return the tolerance of an equality, the default for None."""
-    try:
-        width = DEFAULT_TOLERANCE if tolerance is None else float(tolerance)
-    except (TypeError, ValueError):
-        width = float("nan")
-    if not (np.isfinite(width) and width > 0):
-        raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
-    return width
 
 
 def _check_limits(row: Row, where: str) -> None:

@@ -16,9 +16,10 @@ import casadi as ca
 import numpy as np
 
 from archeng.errors import ModelError
-from archeng.model.model import Constraint, Model
+from archeng.model.constraint import Constraint, half_width
+from archeng.model.model import Model
 from archeng.model.relation import Row
-from archeng.model.variable import Variable, element_names
+from archeng.model.variable import Variable, element_names, symbol_name
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -45,7 +46,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
     outputs = [row.expression for row in rows]
     if model.has_objective:
         outputs.append(model.objective)
-    function = ca.Function("model", [model.symbols], [_column(outputs)])
+    function = ca.Function("model", [model.symbols], [_column(outputs, model)])
     try:
         scalar = function.expand()
         operations, results = _operations(scalar)
@@ -60,6 +61,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
             {
                 "name": c.name,
                 "tolerance": c.tolerance,
+                "half_widths": list(c.half_widths),
                 "source": c.source,
                 "rows": [[next(lines), _limit(r.lower), _limit(r.upper)] for r in c.rows],
             }
@@ -74,7 +76,7 @@ def serialized(model: Model) -> str:
     """Return text that changes with the model, also for one that has no data. Only to compare."""
     rows = [row for c in model.constraints for row in c.rows]
     outputs = [row.expression for row in rows] + ([model.objective] if model.has_objective else [])
-    function = ca.Function("model", [model.symbols], [_column(outputs)])
+    function = ca.Function("model", [model.symbols], [_column(outputs, model)])
     limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.constraints for r in c.rows]
     variables = [_plain(asdict(v)) for v in model.variables]
     text = _at_points(model, function) if model.functions else function.serialize()
@@ -126,8 +128,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 # -- writing --------------------------------------------------------------------------------
 
 
-def _column(expressions: Sequence[Any]) -> Any:
-    return ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+def _column(expressions: Sequence[Any], model: Model) -> Any:
+    return ca.vertcat(*expressions) if expressions else type(model.symbols)(0, 1)
 
 
 def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
@@ -204,8 +206,9 @@ def _from_data(data: Mapping[str, Any]) -> Model:
                     )
                     for line, low, high in c["rows"]
                 ),
-                tolerance=float(c["tolerance"]),
+                tolerance=half_width(c["tolerance"], "The stored model"),
                 source=str(c["source"]),
+                half_widths=_half_widths(c),
             )
             for c in data["constraints"]
         ]
@@ -213,6 +216,14 @@ def _from_data(data: Mapping[str, Any]) -> Model:
     if data["objective"] is not None:
         model.set_objective(_element(values, data["objective"]), data["sense"])
     return model
+
+
+def _half_widths(constraint: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the stored default tolerances, as many as rows; none in journals of older versions."""
+    widths = tuple(float(w) for w in constraint.get("half_widths", ()))
+    if len(widths) not in (0, len(constraint["rows"])) or not all(0 <= w < np.inf for w in widths):
+        raise ValueError(f"tolerances {widths} of {constraint['name']!r}")
+    return widths
 
 
 def _element(values: Sequence[Any], index: Any) -> Any:
@@ -225,7 +236,7 @@ def _element(values: Sequence[Any], index: Any) -> Any:
 def _add_variable(model: Model, record: Mapping[str, Any]) -> Any:
     shape = tuple(int(d) for d in record["shape"])
     rows, columns = {0: (1, 1), 1: (*shape, 1)}.get(len(shape), shape)
-    symbol = ca.SX.sym(str(record["name"]), rows, columns)
+    symbol = ca.SX.sym(symbol_name(record["name"]), rows, columns)
     model.add_symbol(
         symbol,
         Variable(

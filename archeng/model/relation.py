@@ -27,6 +27,11 @@ class Row:
     lower: float
     upper: float
 
+    @property
+    def is_equality(self) -> bool:
+        """Whether both limits are the same number."""
+        return self.lower == self.upper
+
 
 def is_symbolic(value: Any) -> bool:
     """Whether ``value`` is a CasADi expression (SX or MX)."""
@@ -48,6 +53,7 @@ def rows_of_relation(relation: Any, label: str) -> list[Row]:
             "must contain a variable of the model. (math.sqrt and the like make NaN of a "
             "formula: use casadi.sqrt.)"
         )
+    _check_not_empty(relation, label)
     if isinstance(relation, ca.SX):
         dense = ca.densify(relation)
         return [row for element in dense.nonzeros() for row in _scalar(element, label)]
@@ -63,10 +69,19 @@ def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> l
             f"{label}: a relation ({expression}) cannot also take lower= or upper=; "
             "pass the plain expression."
         )
+    _check_not_empty(expression, label)
     elements = elements_of(expression)
     low = _limits(lower, -np.inf, len(elements), expression.shape, "lower", label)
     high = _limits(upper, np.inf, len(elements), expression.shape, "upper", label)
     return [Row(e, float(a), float(b)) for e, a, b in zip(elements, low, high, strict=True)]
+
+
+def _check_not_empty(expression: Any, label: str) -> None:
+    if expression.numel() == 0:
+        raise ModelError(
+            f"{label}: the expression is empty (shape {expression.shape}), so there is nothing to "
+            "constrain. Check the slice or the list that it is made of."
+        )
 
 
 def elements_of(expression: Any) -> list[Any]:
@@ -104,7 +119,7 @@ def _scalar(element: Any, label: str) -> list[Row]:
             return []
         raise ModelError(_never_holds(element, label))
     if any(element.is_op(op) for op in _LESS):
-        return [_less(element.dep(0), element.dep(1))]
+        return [_less(element.dep(0), element.dep(1), element.is_op(ca.OP_LT))]
     if element.is_op(ca.OP_EQ):
         return [_equal(element.dep(0), element.dep(1))]
     raise ModelError(_not_a_relation(element, label))
@@ -121,10 +136,11 @@ def _matrix(relation: Any, label: str) -> list[Row]:
         raise ModelError(_never_holds(relation, label))
     if not any(relation.is_op(op) for op in (*_LESS, ca.OP_EQ)):
         raise ModelError(_not_a_relation(relation, label))
-    make = _equal if relation.is_op(ca.OP_EQ) else _less
     shape = relation.shape
-    left, right = (_side(relation.dep(i), shape) for i in range(2))
-    return [make(a, b) for a, b in zip(left, right, strict=True)]
+    sides = zip(*(_side(relation.dep(i), shape) for i in range(2)), strict=True)
+    if relation.is_op(ca.OP_EQ):
+        return [_equal(a, b) for a, b in sides]
+    return [_less(a, b, relation.is_op(ca.OP_LT)) for a, b in sides]
 
 
 def _side(expression: Any, shape: tuple[int, int]) -> list[Any]:
@@ -137,12 +153,22 @@ def _side(expression: Any, shape: tuple[int, int]) -> list[Any]:
     return elements_of(expression)
 
 
-def _less(left: Any, right: Any) -> Row:
+def _less(left: Any, right: Any, strict: bool) -> Row:
     if right.is_constant():
-        return Row(left, -np.inf, float(right))
-    if left.is_constant():
-        return Row(right, float(left), np.inf)
-    return Row(left - right, -np.inf, 0.0)
+        row = Row(left, -np.inf, float(right))
+    elif left.is_constant():
+        row = Row(right, float(left), np.inf)
+    else:
+        row = Row(left - right, -np.inf, 0.0)
+    return Row(row.expression, *strict_limits(row.lower, row.upper)) if strict else row
+
+
+def strict_limits(lower: float, upper: float) -> tuple[float, float]:
+    """Return the limits next to these, inside: those of ``lower < expression < upper``."""
+    low, high = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
+    return (float(low) if np.isfinite(lower) else lower), (
+        float(high) if np.isfinite(upper) else upper
+    )
 
 
 def _equal(left: Any, right: Any) -> Row:

@@ -13,6 +13,7 @@ import casadi as ca
 
 from archeng.errors import ModelError
 from archeng.model.mistakes import caller, no_number, no_truth_value
+from archeng.model.variable import symbol_name
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARED = ("le", "lt", "ge", "gt", "eq", "ne")
@@ -24,7 +25,7 @@ _OPERATORS = [
 
 def symbol(kind: Any, name: str, rows: int, columns: int) -> Any:
     """Return a new symbol of a kind, `casadi.SX` or `casadi.MX`."""
-    new = kind.sym(name, rows, columns)
+    new = kind.sym(symbol_name(name), rows, columns)
     new.__class__ = _KINDS[kind]
     return new
 

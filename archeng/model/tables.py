@@ -11,7 +11,10 @@ import numpy as np
 from archeng.model.variable import Floats, Variable
 
 if TYPE_CHECKING:
-    from archeng.model.model import Constraint
+    from archeng.model.constraint import Constraint
+
+DIGITS = 8
+"""Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -27,13 +30,13 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float) -> str:
-    """Show a number in six digits, infinities and unset values as a dash.
+    """Show a limit in as many digits as values are shown, infinities and unset ones as a dash.
 
     The bound next to zero that stands for an open interval is shown as 0.
     """
     if not np.isfinite(value):
         return "-"
-    return "0" if abs(value) < np.finfo(float).tiny else f"{value:.6g}"
+    return "0" if abs(value) < np.finfo(float).tiny else f"{value:.{DIGITS}g}"
 
 
 def model_variables(variables: Sequence[Variable]) -> str:
@@ -55,9 +58,9 @@ def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[
     text += model_variables(variables)
     second = []
     for c in constraints:
-        for label, row in zip(c.row_names(), c.rows, strict=True):
-            equal = row.lower == row.upper
-            limit = f"{number(row.lower)} +- {c.tolerance:g}" if equal else number(row.lower)
+        for label, row, half in zip(c.row_names(), c.rows, c.widths(), strict=True):
+            equal = row.is_equality
+            limit = f"{number(row.lower)} +- {half:.3g}" if equal else number(row.lower)
             kind = "equality" if equal else "inequality"
             second.append((label, limit, number(row.upper), kind, c.source))
     if second:
@@ -108,7 +111,7 @@ class ViolationTable:
         rows = [
             (
                 e.name,
-                "undefined" if not np.isfinite(e.value) else f"{e.value:.6g}",
+                "undefined" if not np.isfinite(e.value) else f"{e.value:.{DIGITS}g}",
                 number(e.lower),
                 number(e.upper),
                 f"{e.violation:.3g}" if e.violation > 0 else "ok",

@@ -62,6 +62,14 @@ def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
         yield f"{name}[{','.join(str(int(i)) for i in index)}]"
 
 
+def symbol_name(name: str) -> str:
+    """Return the name of a variable's CasADi symbol: letters, digits and underscores only.
+
+    CasADi reads a name that begins with a bracket as a list of names, and makes as many symbols.
+    """
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(name))
+
+
 def make_variable(
     name: str,
     *,

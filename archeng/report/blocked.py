@@ -80,7 +80,7 @@ def _activity(shown: Shown) -> Table:
 def _shown_value(value: float, lower: float, upper: float) -> str:
     """Return a value; what differs from a limit of 0 by rounding is 0."""
     near = 0.0 in (lower, upper) and abs(value) < 1e-9
-    return "0" if near else f"{value:.6g}"
+    return "0" if near else number(value)
 
 
 def _limits(lower: float, upper: float) -> str:

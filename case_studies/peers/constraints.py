@@ -15,7 +15,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from archeng.model import DEFAULT_TOLERANCE, FeasibleSet, Model, compile_model
+from archeng.model import FeasibleSet, Model, compile_model
 from case_studies.peers.recorder import Floats
 
 SLACK = 1e-8
@@ -165,7 +165,7 @@ def exactly(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
     return feasible_set.is_feasible
 
 
-def strict_model(model: Model, tolerance: float = DEFAULT_TOLERANCE) -> Model:
+def strict_model(model: Model, tolerance: float = 1e-6) -> Model:
     """Return a copy of a model of SX symbols with this tolerance for all equalities."""
     copy, symbols, done = Model(model.name), model.symbols, 0
     for variable in model.variables:

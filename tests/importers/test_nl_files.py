@@ -50,7 +50,7 @@ def margins(model: Model, values: dict[str, float]) -> dict[str, tuple[float, fl
     table = model.violations([values[v.name] for v in model.variables])
     entries = {e.name: e for e in table}
     rows = {name: entries[name] for c in model.constraints for name in c.row_names()}
-    widths = {c.name: c.tolerance if c.equalities()[0] else 0.0 for c in model.constraints}
+    widths = {c.name: c.widths()[0] for c in model.constraints}
     return {
         name: (e.value - e.lower - widths[name], e.upper - e.value - widths[name])
         for name, e in rows.items()

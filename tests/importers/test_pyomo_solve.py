@@ -347,8 +347,8 @@ def test_load_into_without_a_design() -> None:
 def test_ask_and_tell_on_a_pyomo_model() -> None:
     m = beam()
     m.o.deactivate()
-    run = archeng.Run(m, seed=1, max_evaluations=20)
+    run = archeng.Run(m, seed=1, max_evaluations=15)
     while not run.stopped:
         run.tell([np.sum(c.design.x**2) if c.design else None for c in run.ask()])
-    assert run.result().nfev == 20
+    assert run.result().nfev == 15
     assert all(e.x[0] + e.x[2] >= 2.5 for e in run.evaluations)

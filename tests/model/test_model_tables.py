@@ -37,8 +37,9 @@ def test_print_shows_variables_with_bounds_start_and_unit(model: Model) -> None:
 
 def test_print_shows_constraints_with_limits_kind_and_source(model: Model) -> None:
     text = str(model)
+    width = f"{model.constraints[1].half_widths[0]:.3g}"
     assert line_of(text, "logarithm") == ["logarithm", "-", "0.5", "inequality", "a.py:1"]
-    assert line_of(text, "equal") == ["equal", "0", "+-", "1e-06", "0", "equality", "a.py:2"]
+    assert line_of(text, "equal") == ["equal", "0", "+-", width, "0", "equality", "a.py:2"]
     assert line_of(text, "band[0]") == ["band[0]", "-1", "3", "inequality", "a.py:3"]
     assert line_of(text, "band[1]") == ["band[1]", "2", "+-", "0.25", "2", "equality", "a.py:3"]
 
@@ -71,8 +72,9 @@ def test_violations_list_bounds_then_rows_with_widened_equalities(model: Model) 
     ]
     assert table["logarithm"].value == 0.0
     assert table["equal"].value == -0.5
-    assert (table["equal"].lower, table["equal"].upper) == (-1e-6, 1e-6)
-    assert table["equal"].violation == pytest.approx(0.5 - 1e-6, abs=1e-15)
+    (width,) = model.constraints[1].half_widths
+    assert (table["equal"].lower, table["equal"].upper) == (-width, width)
+    assert table["equal"].violation == pytest.approx(0.5 - width, abs=1e-15)
     assert (table["band[1]"].lower, table["band[1]"].upper) == (1.75, 2.25)
     assert table["band[1]"].violation == 0.25
     assert table["band[1]"].source == "a.py:3"

@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.model import Constraint, Model, half_width
+from archeng.model.constraint import Constraint, half_width
+from archeng.model.model import Model
 from archeng.model.nl.reader import NlFile, read
 from archeng.model.relation import Row
 from archeng.model.variable import Variable, make_variable
@@ -143,7 +144,9 @@ def _variable(contents: NlFile, i: int, label: str, scale: Mapping[str, float]) 
     )
 
 
-def _constraints(contents: NlFile, rows: list[str], width: float, source: str) -> list[Constraint]:
+def _constraints(
+    contents: NlFile, rows: list[str], width: float | None, source: str
+) -> list[Constraint]:
     found = []
     for i, (low, high) in enumerate(contents.row_limits or []):
         if (low, high) != (-np.inf, np.inf):

@@ -21,10 +21,11 @@ from pyomo.core.base.suffix import Suffix, SuffixFinder
 from pyomo.core.base.var import Var
 
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.model import Constraint, Model, half_width
+from archeng.model.constraint import Constraint, half_width
+from archeng.model.model import Model
 from archeng.model.pyomo.expressions import Converter, constant
 from archeng.model.relation import Row
-from archeng.model.variable import Variable, make_variable
+from archeng.model.variable import Variable, make_variable, symbol_name
 
 logger = logging.getLogger("archeng")
 
@@ -54,7 +55,7 @@ class _Import:
     """What the walk has collected so far."""
 
     scale: Mapping[str, float]
-    tolerance: float
+    tolerance: float | None
     factors: SuffixFinder
     variables: dict[int, tuple[Any, Any, Variable]] = field(default_factory=dict)
     constraints: list[Constraint] = field(default_factory=list)
@@ -207,7 +208,7 @@ def _variable(var: Any, state: _Import) -> Any:
     """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
     known = state.variables.get(id(var))
     if known is None:
-        symbol = ca.SX.sym(var.name)
+        symbol = ca.SX.sym(symbol_name(var.name))
         known = state.variables[id(var)] = (var, symbol, _record(var, state))
     return known[1]
 
