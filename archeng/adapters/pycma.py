@@ -30,7 +30,7 @@ from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
 from archeng.handlers.base import Population
-from archeng.model import as_model, compile_model
+from archeng.model import as_model, compile_model, refuse_wide
 from archeng.ranking import total_order
 from archeng.repair import Repair, Repairer
 from archeng.sampling import deviations, feasible_points
@@ -87,6 +87,7 @@ class Arch:
     ) -> None:
         self.es = es
         self._set = compile_model(as_model(model, objective=False))
+        refuse_wide(self._set)
         _check(es, self._set.n, self._set.free_names)
         self._settings = settings or Settings()
         self._repairer = Repairer(self._set, self._settings)
@@ -131,6 +132,7 @@ class Arch:
             Of the search for the first feasible design.
         """
         fs = compile_model(as_model(model, objective=False))
+        refuse_wide(fs)
         width = deviations(fs)
         sigma = float(np.exp(np.mean(np.log(width))))
         first = fs.start

@@ -23,6 +23,7 @@ from archeng.model import (
     compile_model,
     model_variables,
     number,
+    refuse_wide,
     text_table,
 )
 from archeng.plain_text import visible
@@ -48,6 +49,7 @@ def check(options: argparse.Namespace) -> int:
         if not diagnosis.feasible:
             return 1
         if fs is not None:
+            refuse_wide(fs)
             deviations(fs)  # refuses a model in which a run cannot tell where to search
         return 0
 

@@ -197,15 +197,30 @@ def _feasible(
             for j in counted.dependent
         ),
         redundant=tuple(finding_at(system, k, why, proved) for k, why, proved in idle),
-        always_active=tuple(
-            finding_at(system, k, "every design is at this limit: in effect an equality", proved)
-            for k, proved in active
-        ),
+        always_active=_at_their_limit(system, search, active),
         share=feasible_share(system, samples, rng),
         regions=regions,
         all_regions_tried=all_tried,
         **about_rows,
     )
+
+
+def _at_their_limit(
+    system: System, search: Search | None, active: list[tuple[int, bool]]
+) -> tuple[Finding, ...]:
+    """Limits that every design reaches, and those that a run takes for equalities."""
+    rows = () if search is None else search.repairer.feasible_set.rows
+    implied = {row.name for row in rows if row.implied}
+    proved = dict(active)
+    found = []
+    for k, limit in enumerate(system.limits):
+        equal = limit.quantity < system.m and system.quantities[limit.quantity].name in implied
+        text = "every design is at this limit: in effect an equality"
+        if equal:
+            text += ", and a run takes it for one, with a tolerance"
+        if equal or k in proved:
+            found.append(finding_at(system, k, text, equal or proved[k]))
+    return tuple(found)
 
 
 def _by_name(system: System, point: Floats) -> dict[str, float]:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from archeng.diagnose.system import Bools, Kind, Limit, System
+from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
 _CANCELS = 1e-10  # sums this much smaller than their terms are zero
@@ -39,19 +39,6 @@ class Elastic:
     x: Floats
     give: Floats
     weight: Floats
-
-
-def linear_program(cost: Floats, a: Floats, b: Floats, bounds: Any, presolve: bool = True) -> Any:
-    """Minimise the cost over ``a x <= b`` and the bounds (HiGHS); returns what SciPy returns."""
-    from scipy.optimize import linprog  # here, because it takes longer to import than archeng
-
-    options = {
-        "primal_feasibility_tolerance": 1e-10,
-        "dual_feasibility_tolerance": 1e-10,
-        "presolve": presolve,
-    }
-    rows = {"A_ub": a, "b_ub": b} if len(b) else {}
-    return linprog(cost, **rows, bounds=bounds, method="highs", options=options)
 
 
 class LinearProgram:

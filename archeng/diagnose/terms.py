@@ -19,8 +19,9 @@ from archeng.diagnose import intervals as iv
 from archeng.diagnose.contract import Box, contracted, demands
 from archeng.diagnose.graph import Graph
 from archeng.diagnose.intervals import EmptyError, Interval
-from archeng.diagnose.linear import certified, linear_program
+from archeng.diagnose.linear import certified
 from archeng.diagnose.system import Bools, System
+from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
 Term = tuple[int, ...]

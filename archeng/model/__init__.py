@@ -20,6 +20,7 @@ from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective,
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.tolerance import DEFAULT_SHARE
 from archeng.model.variable import Variable
+from archeng.model.wide import refuse_wide
 
 __all__ = [
     "DEFAULT_SHARE",
@@ -50,6 +51,7 @@ __all__ = [
     "model_variables",
     "number",
     "of_casadi",
+    "refuse_wide",
     "serialized",
     "text_table",
     "to_data",

@@ -2,11 +2,13 @@
 
 In order: eliminate fixed variables, drop constant rows (or report them if they can never
 hold), turn rows that are a bare variable into bounds and merge them, sort the rest into
-linear and nonlinear, and let CasADi derive Jacobian and Hessian.
+linear and nonlinear, look for inequalities that can only hold at their limit (they become
+equalities, and it begins again), and let CasADi derive Jacobian and Hessian.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +18,12 @@ import numpy as np
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.functions import FastFunction, dense
+from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
+from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
 from archeng.model.variable import Floats
 
+_Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
     (
         ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_PARAMETER, ca.OP_ASSIGN, ca.OP_ADD,
@@ -36,12 +41,13 @@ _SMOOTH = frozenset(
 
 @dataclass(frozen=True)
 class _Flat:
-    """One row on its way from the model to the feasible set."""
+    """One row on its way from the model to the feasible set; ``index``: among the declared ones."""
 
     info: RowInfo
     expression: Any
     lower: float
     upper: float
+    index: int
 
 
 def compile_model(model: Model) -> FeasibleSet:
@@ -54,10 +60,13 @@ def compile_model(model: Model) -> FeasibleSet:
     InfeasibleModelError
         A constant row that does not hold, or bounds that contradict each other.
     """
-    return _compile(model, *_declared_bounds(model))
+    return _compile(model, *_declared_bounds(model), None)
 
 
-def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
+def _compile(
+    model: Model, lower: Floats, upper: Floats, implied: Mapping[int, _Implied] | None
+) -> FeasibleSet:
+    """Compile with these bounds (n_full,), and these rows as equalities; None: not yet known."""
     fixed = lower == upper
     free = np.flatnonzero(~fixed)
     if len(free) == 0:
@@ -69,27 +78,53 @@ def _compile(model: Model, lower: Floats, upper: Floats) -> FeasibleSet:
     names = model.element_names()
     notes = [f"variable {names[i]} is fixed at {lower[i]:g}" for i in np.flatnonzero(fixed)]
 
-    x, rows = _flat_rows(model, free, template)
+    x, rows = _flat_rows(model, free, template, implied or {})
     low, high = lower[free].copy(), upper[free].copy()
     rows = _drop_constant(rows, x, notes)
-    merged: dict[int, list[str]] = {}
-    rows = _absorb_bounds(rows, x, low, high, [names[i] for i in free], notes, merged)
+    own_names, merged = [names[i] for i in free], dict[int, list[str]]()
+    rows = _absorb_bounds(rows, x, low, high, own_names, notes, merged)
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high
-        return _compile(model, lower, upper)
+        return _compile(model, lower, upper, implied)
     linear, nonlinear = _split(rows, x)
+    linear_jacobian = _linear_jacobian(_stack([r.expression for r in linear], x), x)
+    if implied is None:
+        near = _near(model, free, low, high)
+        implied, pinned = _implied(linear, linear_jacobian, nonlinear, x, near)
+        if implied or pinned:
+            lower, upper = lower.copy(), upper.copy()
+            for i, value in pinned.items():
+                lower[free[i]] = upper[free[i]] = value
+            return _compile(model, lower, upper, implied)
+    notes += [_implied_note(r) for r in rows if r.info.implied]
+    sources = [", ".join(merged.get(i, [])) for i in range(len(free))]
+    return _assemble(
+        model, free, template, (low, high), sources, linear, linear_jacobian, nonlinear, x, notes
+    )
 
+
+def _assemble(
+    model: Model,
+    free: Any,
+    template: Floats,
+    box: tuple[Floats, Floats],
+    sources: list[str],
+    linear: list[_Flat],
+    linear_jacobian: Floats,
+    nonlinear: list[_Flat],
+    x: Any,
+    notes: list[str],
+) -> FeasibleSet:
+    """Let CasADi derive the functions; ``sources`` are the rows that went into each bound."""
+    low, high = box
+    names = model.element_names()
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
-        RowInfo(
-            f"bounds of {names[free[i]]}", RowKind.BOUND, False, ", ".join(merged.get(int(i), []))
-        )
-        for i in bounded
+        RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, sources[i]) for i in bounded
     ]
     general = [*linear, *nonlinear]
     expression = _stack([r.expression for r in general], x)
-    linear_jacobian = _linear_jacobian(_stack([r.expression for r in linear], x), x)
     curved = _stack([r.expression for r in nonlinear], x)
     jacobian = ca.jacobian(curved, x)
     weights = type(x).sym("w", len(nonlinear))
@@ -134,7 +169,9 @@ def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
     )
 
 
-def _flat_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[_Flat]]:
+def _flat_rows(
+    model: Model, free: Any, template: Floats, implied: Mapping[int, _Implied]
+) -> tuple[Any, list[_Flat]]:
     """Return a symbol for the free variables and the rows as expressions of it.
 
     MX models are expanded to SX scalars where CasADi can do that (faster to evaluate).
@@ -157,10 +194,60 @@ def _flat_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[_Fl
     for c in model.constraints:
         lower, upper = c.limits()
         for j, (label, equal) in enumerate(zip(c.row_names(), c.equalities(), strict=True)):
-            info = RowInfo(label, RowKind.NONLINEAR, equal, c.source)
-            rows.append(_Flat(info, scalars[k], float(lower[j]), float(upper[j])))
+            low, high = float(lower[j]), float(upper[j])
+            if k in implied:
+                value, half = implied[k]
+                low, high = value - half, value + half
+            own = equal and c.tolerance is not None
+            forced = k in implied
+            info = RowInfo(label, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
+            rows.append(_Flat(info, scalars[k], low, high, k))
             k += 1
     return x, rows
+
+
+def _near(model: Model, free: Any, low: Floats, high: Floats) -> Neighbourhood:
+    """Return where a run begins, in the free variables."""
+    start = np.concatenate([v.start for v in model.variables])[free]
+    scale = np.concatenate([v.scale for v in model.variables])[free]
+    center, deviations = typical(low, high, start, scale)
+    return Neighbourhood(low, high, np.clip(center, low, high), deviations)
+
+
+def _implied(
+    linear: list[_Flat], jacobian: Floats, nonlinear: list[_Flat], x: Any, near: Neighbourhood
+) -> tuple[dict[int, _Implied], dict[int, float]]:
+    """Rows that can only hold at a limit, by number, and free variables that have one value."""
+    if any(not r.info.equality for r in linear):
+        rows = LinearRows(
+            A=jacobian,
+            offset=_offsets(_stack([r.expression for r in linear], x), x),
+            lower=np.array([r.lower for r in linear]),
+            upper=np.array([r.upper for r in linear]),
+            equality=np.array([r.info.equality for r in linear], dtype=bool),
+        )
+        active = always_active(rows, near)
+    else:
+        active = {}
+    found = [(linear[j], value) for j, value in active.items() if j < len(linear)]
+    curved = [r for r in nonlinear if not r.info.equality]
+    pairs = opposite_pairs([(r.expression, r.lower, r.upper) for r in curved], x, near)
+    found += [(curved[j], value) for j, value in pairs.items()]
+    pinned = {j - len(linear): value for j, value in active.items() if j >= len(linear)}
+    if len(pinned) == x.numel():  # one design: there is no need for room
+        return {}, {}
+    if not found:
+        return {}, pinned
+    values = [value for _, value in found]
+    widths = default_half_widths([r.expression for r, _ in found], values, x, near)
+    together = zip(found, widths.tolist(), strict=True)
+    return {r.index: (value, half) for (r, value), half in together}, pinned
+
+
+def _implied_note(row: _Flat) -> str:
+    middle, half = (row.lower + row.upper) / 2, (row.upper - row.lower) / 2
+    name = row.info.name
+    return f"row {name} can only hold at its limit: an equality, {middle:.8g} +- {half:.3g}"
 
 
 def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
@@ -199,7 +286,8 @@ def _absorb_bounds(
     ``merged`` collects, for each variable, the constraints that went into its bounds.
     """
     kept = []
-    linear = [r for r, curved in zip(rows, _curved(rows, x), strict=True) if not curved]
+    alone = [r for r, single in zip(rows, _single(rows, x), strict=True) if single]
+    linear = [r for r, curved in zip(alone, _curved(alone, x), strict=True) if not curved]
     stacked = _stack([r.expression for r in linear], x)
     terms = zip(_linear_jacobian(stacked, x), _offsets(stacked, x), strict=True)
     found = dict(zip(map(id, linear), terms, strict=True))
@@ -240,6 +328,13 @@ def _depends(rows: list[_Flat], x: Any, order: int) -> list[bool]:
         return []
     stacked = _stack([r.expression for r in rows], x)
     return list(ca.which_depends(stacked, x, order, True))
+
+
+def _single(rows: list[_Flat], x: Any) -> list[bool]:
+    """Which rows depend on one variable only."""
+    stacked = _stack([r.expression for r in rows], x)
+    touched, _ = ca.jacobian_sparsity(stacked, x).get_triplet()
+    return list(np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows)) == 1)
 
 
 def _curved(rows: list[_Flat], x: Any) -> list[bool]:

@@ -33,12 +33,18 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True)
 class RowInfo:
-    """Name, source line and kind of a row, for tables and messages."""
+    """Name, source line and kind of a row, for tables and messages.
+
+    ``implied`` marks an inequality that can only hold at its limit, and so is an equality;
+    ``chosen`` an equality whose tolerance the engineer gave.
+    """
 
     name: str
     kind: RowKind
     equality: bool
     source: str
+    implied: bool = False
+    chosen: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} ({self.source})" if self.source else self.name

@@ -11,11 +11,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.errors import ModelError
+from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.constraint import Constraint, half_width
 from archeng.model.model import Model
-from archeng.model.relation import Row, elements_of
+from archeng.model.relation import Row, elements_of, strict_limits
 from archeng.model.variable import Floats, make_variable, symbol_name
+
+_REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # older CasADi has no other domains
 
 
 def from_nlp(
@@ -48,7 +50,7 @@ def from_nlp(
     names, row_names : sequence of str, optional
         One per entry of ``x`` and of ``g``; by default the symbols' own names and ``g[0]``, ...
     tolerance : float, optional
-        Half-width of the equality rows (``lbg == ubg``).
+        Half-width of the equality rows (``lbg == ubg``); by default relative to each row.
     objective : bool
         Keep ``f``, so that ``archeng.solve(model)`` needs no simulator.
 
@@ -105,6 +107,8 @@ def from_opti(
 ) -> Model:
     """Import a `casadi.Opti`: variables, parameter values, constraints, initial guesses.
 
+    ``a < b`` is strict, other than for the solvers of CasADi: the limit itself is excluded.
+
     Parameters
     ----------
     opti : casadi.Opti
@@ -114,7 +118,7 @@ def from_opti(
     scale : array_like, optional
         Initial standard deviation per scalar variable; needed where bounds are missing.
     tolerance : float, optional
-        Half-width of equality constraints.
+        Half-width of equality constraints; by default relative to each row.
     objective : bool
         Keep the objective, so that ``archeng.solve(model)`` needs no simulator.
 
@@ -126,6 +130,7 @@ def from_opti(
     labels = list(names) if names is not None else [_opti_name(s.name()) for s in symbols]
     if len(labels) != len(symbols):
         raise ModelError(f"names has {len(labels)} entries but the Opti has {len(symbols)}.")
+    _check_domains(opti, symbols, labels)
     try:
         value = np.asarray(opti.value(opti.p, opti.initial()), dtype=float).reshape(-1)
         lbg, ubg = (
@@ -137,6 +142,7 @@ def from_opti(
             f"The Opti cannot be read: {_last_lines(error)} Give every parameter a value with "
             "opti.set_value()."
         ) from error
+    lbg, ubg = _strict_where_asked(opti, lbg, ubg)
     every = ca.vertcat(*(ca.vec(s) for s in symbols))
     start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
     model = Model(name, symbols="MX")
@@ -254,6 +260,31 @@ def _symbol_names(x: Any) -> list[str]:
 def _is_variable(opti: Any, symbol: Any) -> bool:
     """Whether an Opti symbol is a decision variable (not a parameter or a multiplier)."""
     return bool(opti.advanced.get_meta(symbol).type == ca.OPTI_VAR)
+
+
+def _check_domains(opti: Any, symbols: Sequence[Any], labels: Sequence[str]) -> None:
+    """Raise if a variable is not a real number."""
+    whole = [
+        label
+        for label, symbol in zip(labels, symbols, strict=True)
+        if getattr(opti.advanced.get_meta(symbol), "domain", _REAL) != _REAL
+    ]
+    if whole:
+        why = "an integer variable (set_domain); archeng varies real numbers only so far: fix it"
+        raise UnsupportedModelError("The Opti", dict.fromkeys(whole, (why,)))
+
+
+def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Return the limits (m,) of the rows, stepped inside where a constraint is strict."""
+    low, high, k = lower.copy(), upper.copy(), 0
+    for constraint in opti.advanced.constraints():
+        meta = opti.advanced.get_meta_con(constraint)
+        size = meta.canon.numel()
+        if meta.original.is_op(ca.OP_LT):
+            for i in range(k, k + size):
+                low[i], high[i] = strict_limits(low[i], high[i])
+        k += size
+    return low, high
 
 
 def _opti_name(name: str) -> str:

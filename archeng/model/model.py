@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.checks import choice, named_options, shown
-from archeng.errors import ModelError
+from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.constraint import Constraint, half_width, with_defaults
 from archeng.model.habits import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS
 from archeng.model.mistakes import source_line
@@ -52,6 +53,7 @@ class Model:
         self._symbols: list[Any] = []
         self._constraints: list[Constraint] = []
         self._complete: tuple[Constraint, ...] | None = None  # with their default tolerances
+        self._implied: dict[str, tuple[float, float]] | None = None
         self._objective: Any = None
         self._sense: Sense = "minimize"
         self._functions: list[Any] = []
@@ -110,7 +112,7 @@ class Model:
         self._names["variable"].add(record.name)
         self._variables.append(record)
         self._symbols.append(symbol)
-        self._complete = None
+        self._complete = self._implied = None
 
     @named_options(ModelError, CONSTRAINT_HINTS)
     def subject_to(
@@ -172,7 +174,7 @@ class Model:
             raise
         self._names["constraint"] = taken
         self._constraints.extend(constraints)
-        self._complete = None
+        self._complete = self._implied = None
 
     def keep(self, function: Any) -> None:
         """Keep a Python function alive that rows refer to (used by the importers)."""
@@ -277,12 +279,29 @@ class Model:
         return [name for v in self._variables for name in v.element_names()]
 
     def violations(self, design: Mapping[str, ArrayLike] | ArrayLike) -> ViolationTable:
-        """Every bound and constraint at a design: value, limits, violation. Prints as a table."""
+        """Every bound and constraint at a design: value, limits, violation. Prints as a table.
+
+        Limits are those of a run: inequalities that can only hold at their limit, together with
+        others, have the tolerance of an equality.
+        """
         x = self.flat(design)
         expressions = [r.expression for c in self._constraints for r in c.rows]
         function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
         values = np.asarray(function(x), dtype=float).reshape(-1)
-        return violation_table(self.element_names(), self._variables, self.constraints, x, values)
+        table = violation_table(self.element_names(), self._variables, self.constraints, x, values)
+        return table if table.maximum == 0 else table.with_limits(self._implied_limits())
+
+    def _implied_limits(self) -> dict[str, tuple[float, float]]:
+        """Limits of the inequalities that can only hold as equalities; compiles the model once."""
+        from archeng.model.compile import compile_model  # it needs this module
+
+        if self._implied is None:
+            self._implied = {}
+            with contextlib.suppress(ModelError, InfeasibleModelError):
+                fs = compile_model(self)
+                rows = zip(fs.rows, fs.lower.tolist(), fs.upper.tolist(), strict=True)
+                self._implied = {row.name: (a, b) for row, a, b in rows if row.implied}
+        return self._implied
 
     def __str__(self) -> str:
         return model_table(self.name, self._variables, self.constraints)

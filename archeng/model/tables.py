@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,6 +94,17 @@ class ViolationTable:
     def violated(self) -> list[Violation]:
         """Only the violated entries, worst first."""
         return sorted((e for e in self.entries if e.violation > 0), key=lambda e: -e.violation)
+
+    def with_limits(self, limits: Mapping[str, tuple[float, float]]) -> ViolationTable:
+        """Return the table with other limits for the entries of these names."""
+        if not limits:
+            return self
+        entries = []
+        for e in self.entries:
+            low, high = limits.get(e.name, (e.lower, e.upper))
+            violation = violation_of(e.value, low, high)
+            entries.append(replace(e, lower=low, upper=high, violation=violation))
+        return ViolationTable(tuple(entries))
 
     def __iter__(self) -> Iterator[Violation]:
         return iter(self.entries)

@@ -92,7 +92,7 @@ def declared_box(
     if not lonely:
         return low, high
     function = ca.Function("lonely", [symbols], [ca.vertcat(*(rows[j][0] for j in lonely))])
-    values = np.array([_called(function, np.full(len(low), p))[0] for p in _PROBES])
+    values = np.array([called(function, np.full(len(low), p))[0] for p in _PROBES])
     new_low, new_high = low.copy(), high.copy()
     for j, at in zip(lonely, values.T, strict=True):
         (i,), (_, a, b) = found[j], rows[j]
@@ -144,7 +144,7 @@ def _on_surface(function: Any, value: float, near: Neighbourhood) -> tuple[float
     lengths, terms = [], []
     for x in near.points():
         for _ in range(_STEPS):
-            (row,), (gradient,) = _called(function, x)
+            (row,), (gradient,) = called(function, x)
             slope = gradient * near.scale
             length = float(np.linalg.norm(slope))
             gap = float(row) - value
@@ -162,7 +162,7 @@ def _with_gradients(expression: Any, symbols: Any) -> Any:
     return ca.Function("row", [symbols], [expression, ca.jacobian(expression, symbols)])
 
 
-def _called(function: Any, x: Floats) -> list[Floats]:
+def called(function: Any, x: Floats) -> list[Floats]:
     """Return the outputs as arrays, the first one flat; NaN where the function fails."""
     try:
         outputs = function.call([x])
@@ -174,7 +174,7 @@ def _called(function: Any, x: Floats) -> list[Floats]:
 
 def _measured(function: Any, x: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Change (m,) of the rows over one deviation at a point, and the size of their terms."""
-    values, jacobian = _called(function, x)
+    values, jacobian = called(function, x)
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(jacobian * scale, axis=1)
         return lengths, np.abs(jacobian) @ np.abs(x) + np.abs(values)

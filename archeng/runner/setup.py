@@ -23,6 +23,7 @@ from archeng.model import (
     compile_model,
     has_objective,
     is_pyomo,
+    refuse_wide,
 )
 from archeng.runner.options import (
     FOREIGN_NAMES,
@@ -187,8 +188,15 @@ def _simulator(
 
 def _compiled(model: Model) -> FeasibleSet:
     feasible_set = compile_model(model)
+    refuse_wide(feasible_set)
     for note in feasible_set.notes:
         logger.debug("%s", note)
+    implied = [row.name for row in feasible_set.rows if row.implied]
+    if implied:
+        logger.warning(
+            "%s can only hold at their limits: they are equalities, with a tolerance",
+            ", ".join(implied),
+        )
     return feasible_set
 
 

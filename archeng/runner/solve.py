@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from archeng.checks import integer, named_options
 from archeng.errors import SettingsError
-from archeng.model import Sense, as_model, check_import_options, compile_model
+from archeng.model import Sense, as_model, check_import_options, compile_model, refuse_wide
 from archeng.repair import Repairer
 from archeng.result import Result
 from archeng.runner.options import SimulatorTakes, check_seed, check_settings
@@ -286,6 +286,7 @@ def sample_feasible(
     check_seed(seed)
     check_import_options("sample_feasible()", import_arguments, ("seed", "settings"))
     fs = compile_model(as_model(model, objective=False, **import_arguments))
+    refuse_wide(fs)
     repairer = Repairer(fs, check_settings(settings))
     points = space_filling_points(repairer, n, np.random.default_rng(seed))
     return Designs(Design(fs.variables, fs.expand(x)) for x in points)
