@@ -25,7 +25,7 @@ from archeng.model.tolerance import Neighbourhood, called
 from archeng.model.variable import Floats
 
 _NONE = 1e-9  # largest common slack, in deviations, of rows that have none
-_SLACK = 1e-7  # largest slack of a row that is an equality; well below the default tolerance
+_SLACK = 2e-8  # largest slack of a row that is an equality; well below the default tolerance
 _ROUNDING = 1e-12  # by which limits are relaxed, so that rounding makes no conflict
 _AIM = 1e-2  # slack that the search for a point inside tries to give to each row
 _TRIES = 300  # of that search

@@ -139,7 +139,7 @@ class Model:
             Limits of a plain expression. ``lower == upper`` is an equality.
         tolerance : float, optional
             Equalities only: ``|a - b| <= tolerance`` counts as satisfied, in the units of the
-            expression. Default: a millionth of what the row changes when the variables near the
+            expression. Default: 1e-7 of what the row changes when the variables near the
             start change by their deviations; ``print(model)`` shows it.
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.

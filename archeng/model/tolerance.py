@@ -5,7 +5,7 @@ holds, near the start: a design within it lies about that share of a deviation a
 surface. So it means the same in any units: a row multiplied by a constant has a default multiplied
 by it.
 
-.. math:: t = \max(10^{-6} \lVert \nabla r(x)^T S \rVert, \;
+.. math:: t = \max(10^{-7} \lVert \nabla r(x)^T S \rVert, \;
           10^3 \varepsilon (|\nabla r(x)|^T |x| + |r(x)|))
 
 Notation: x on the surface (a median over a few points), S the diagonal matrix of the deviations,
@@ -24,7 +24,7 @@ import numpy as np
 
 from archeng.model.variable import Floats, Variable
 
-DEFAULT_SHARE = 1e-6
+DEFAULT_SHARE = 1e-7
 """Default half-width of an equality, as a share of the change of its row over one deviation."""
 
 _NOISE = 1e3 * float(np.finfo(float).eps)  # least half-width, as a share of the row's terms

@@ -187,7 +187,7 @@ def test_tolerance_of_equalities() -> None:
     m.eq = pyo.Constraint(expr=m.x * m.y == 1)
     m.le = pyo.Constraint(expr=m.x * m.y <= 2)
     fs = compile_model(archeng.from_pyomo(m))
-    assert 1e-7 < fs.upper[-2] - fs.lower[-2] < 1e-5
+    assert 1e-8 < fs.upper[-2] - fs.lower[-2] < 1e-6
     fs = compile_model(archeng.from_pyomo(m, tolerance=0.125))
     assert (fs.lower[-2], fs.upper[-2], fs.upper[-1]) == (0.875, 1.125, 2)
     assert list(fs.equality[-2:]) == [True, False]

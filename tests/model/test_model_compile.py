@@ -200,7 +200,7 @@ def test_constant_rows_that_cannot_hold_are_reported(kind: str, relation: Any, v
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fixed_value_may_use_the_tolerance_of_an_equality(kind: str) -> None:
-    fs = with_fixed(kind, lambda x, c: c == 2 + 0.5e-6)
+    fs = with_fixed(kind, lambda x, c: c == 2 + 1e-7)
     assert kinds(fs) == {"bounds of x": "bound"}
 
 

@@ -183,7 +183,7 @@ def test_opti_equality_tolerance_is_given_to_equalities_only() -> None:
         (2.5, 3.5),
     ]
     default = compile_model(from_opti(opti)).upper.max() - 3
-    assert default == pytest.approx(1e-6 * np.sqrt(2), rel=0.01)  # deviations of 1
+    assert default == pytest.approx(1e-7 * np.sqrt(2), rel=0.01)  # deviations of 1
 
 
 def test_opti_rows_know_their_source_lines() -> None:
