@@ -69,11 +69,6 @@ def check_import_options(
 
 
 def _check(arguments: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    if "discrete" in arguments:
-        raise ModelError(
-            "discrete= is not supported: archeng varies real numbers only so far. Fix the discrete "
-            "variables (lbx equal to ubx), or leave the option out."
-        )
     unknown = sorted(set(arguments) - set(known))
     if unknown:
         raise ModelError(unknown_options(what, unknown, known))

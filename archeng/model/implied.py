@@ -26,7 +26,7 @@ from archeng.model.variable import Floats
 
 _NONE = 1e-9  # largest common slack, in deviations, of rows that have none
 _SLACK = 2e-8  # largest slack of a row that is an equality; well below the default tolerance
-_ROUNDING = 1e-12  # by which limits are relaxed, so that rounding makes no conflict
+_ROUNDING = 1e-13  # relative size of a conflict that rounding makes
 _AIM = 1e-2  # slack that the search for a point inside tries to give to each row
 _TRIES = 300  # of that search
 _DEPTH = 12  # to which expressions are compared
@@ -85,11 +85,16 @@ def always_active(rows: LinearRows, near: Neighbourhood) -> dict[int, float]:
     b = np.concatenate((sides.h, sides.e, -sides.e))
     free = [(None, None)] * n
     answer = linear_program(np.append(np.zeros(n), -1.0), a, b, [*free, (None, 1.0)])
-    if answer.status != 0 or abs(answer.x[n]) > _NONE:
+    if answer.status != 0 or answer.x[n] > _NONE:
+        return {}
+    slack = sides.h - sides.G @ answer.x[:n]
+    binding = slack <= _SLACK
+    rounding = _ROUNDING * (1.0 + float(np.abs(sides.h[binding]).max(initial=0.0)))
+    if answer.x[n] < -rounding:  # a conflict, and not one of rounding
         return {}
     a = np.vstack((sides.G, _both(sides.E, 0)))
-    b[:k] += 2 * max(0.0, -answer.x[n]) + _ROUNDING
-    open_ones = set(np.flatnonzero(sides.h - sides.G @ answer.x[:n] <= _SLACK).tolist())
+    b[:k] += 2 * rounding
+    open_ones = set(np.flatnonzero(binding).tolist())
     found = {}
     while open_ones:
         j = min(open_ones)

@@ -353,8 +353,6 @@ class Model:
             )
 
 
-
-
 def _check_limits(row: Row, where: str) -> None:
     if np.isnan(row.lower) or np.isnan(row.upper):
         raise ModelError(f"{where}: a limit is NaN.")

@@ -120,6 +120,7 @@ _CALLS = "archeng counts simulator calls: use max_evaluations=."
 FOREIGN_NAMES = {
     **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
     "n_jobs": "Use workers=.",
+    "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to ubx).",
     "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
     "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
     "simulator returns into simulated=.",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import archeng
-from archeng.errors import ModelError, UnsupportedModelError
+from archeng.errors import ArchengError, ModelError, UnsupportedModelError
 from archeng.model import Model, compile_model, to_data
 
 NAMES = [
@@ -237,7 +237,7 @@ def test_integers_of_an_opti_are_refused() -> None:
 
 def test_discrete_variables_of_an_nlp_are_refused() -> None:
     nlp = {"x": ca.SX.sym("x", 2)}
-    with pytest.raises(ModelError, match="discrete= is not supported"):
+    with pytest.raises(ArchengError, match=r"no option discrete\. All variables are real"):
         archeng.solve(nlp, lambda d: 0.0, lbx=0, ubx=1, discrete=[True, False])
 
 
