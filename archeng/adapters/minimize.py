@@ -76,7 +76,7 @@ def minimize(
         Initial standard deviation: by default a fifth of the width between the bounds, and
         without both bounds a fifth of max(1, abs(x0)).
     tolerance : float, optional
-        Half-width of equalities; default 1e-6.
+        Half-width of equalities; by default relative to each row.
     max_evaluations : int, optional
         Limit on the calls of ``fun``.
     seed : int, optional

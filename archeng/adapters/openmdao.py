@@ -123,7 +123,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
             relation (``a <= b``) if no limits are given.
         lower, upper, equals : float or array, optional
         tolerance : float, optional
-            Half-width of an equality; default 1e-6.
+            Half-width of an equality; by default relative to its row.
         """
         if not callable(formula):
             raise ModelError(f"Explicit constraint {name!r}: the formula must be callable.")

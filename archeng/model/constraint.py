@@ -37,7 +37,8 @@ class Constraint:
 
     def widths(self) -> Floats:
         """Half-width of each row, 0 for an inequality."""
-        known = self.half_widths or [self.tolerance or 0.0] * len(self.rows)
+        given = [self.tolerance or 0.0] * len(self.rows)
+        known = given if self.tolerance is not None else self.half_widths or given
         return np.where(self.equalities(), known, 0.0)
 
     def limits(self) -> tuple[Floats, Floats]:

@@ -70,7 +70,7 @@ def from_scipy(
         Initial standard deviation of each variable. By default a fifth of the width between its
         bounds, and without both bounds a fifth of max(1, abs(x0)).
     tolerance : float, optional
-        Half-width of equalities; default 1e-6.
+        Half-width of equalities; by default relative to each row.
 
     Returns
     -------

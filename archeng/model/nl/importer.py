@@ -35,7 +35,7 @@ def from_nl(
         Initial standard deviation by variable name, for variables without both bounds. By
         default a fifth of the variable's initial value, at least 0.2.
     tolerance : float, optional
-        Half-width of equality constraints; 1e-6 by default.
+        Half-width of equality constraints; by default relative to each row.
     objective : bool
         Keep the objective (the first one), so that ``archeng.solve(model)`` needs no simulator.
     name : str, optional

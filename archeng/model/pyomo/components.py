@@ -96,7 +96,7 @@ def from_pyomo(
         default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
         suffix, else its initial value, and at least 1.
     tolerance : float, optional
-        Half-width of equality constraints; 1e-6 by default.
+        Half-width of equality constraints; by default relative to each row.
     objective : bool
         Keep the active objective, so that ``archeng.solve(model)`` needs no simulator.
     name : str, optional
