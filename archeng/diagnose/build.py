@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +22,7 @@ from archeng.diagnose.system import (
 from archeng.model import Model
 from archeng.model.functions import dense
 from archeng.model.tolerance import typical
+from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats
 
 
@@ -34,7 +34,7 @@ def system_of(model: Model, rng: np.random.Generator) -> System:
     scale = np.concatenate([v.scale for v in model.variables])
     fixed, free = np.flatnonzero(lower == upper), np.flatnonzero(lower != upper)
     names = model.element_names()
-    x, rows = _rows(model, free, np.where(lower == upper, lower, 0.0))
+    x, rows, kept = free_rows(model, free, np.where(lower == upper, lower, 0.0))
     low, high = lower[free], upper[free]
     center, width = typical(low, high, start[free], scale[free])
     graphs = [graph_of(row, x) for row in rows]
@@ -67,23 +67,10 @@ def system_of(model: Model, rng: np.random.Generator) -> System:
         safe=ca.Function("safe", [x], [dense(everything)]),
         jacobian=ca.Function("jacobian", [x], [ca.jacobian(everything, x)]),
         sides=ca.Function("sides", [x], [ca.vertcat(*(_sides(row) for row in rows))]),
+        kept=kept,
     )
     size, guard_size = sizes(system, rng)
     return replace(system, size=size, guard_size=guard_size)
-
-
-def _rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[Any]]:
-    """Return a symbol for the free variables and each row as an expression of it."""
-    expressions = [r.expression for c in model.constraints for r in c.rows]
-    symbols = model.symbols
-    function, kind = ca.Function("all", [symbols], expressions), type(symbols)
-    if kind is ca.MX:
-        with contextlib.suppress(RuntimeError):
-            function, kind = function.expand(), ca.SX
-    x = kind.sym("x", len(free))
-    position = {int(full): k for k, full in enumerate(free)}
-    entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
-    return x, [kind(ca.densify(s)) for s in function.call([ca.vertcat(*entries)], True, False)]
 
 
 def _sides(row: Any) -> Any:

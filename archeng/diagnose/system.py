@@ -93,6 +93,8 @@ class System:
         where they are undefined; its Jacobian.
     sides : casadi.Function
         Left and right side (m, 2) of the rows; NaN for a row that is not a difference.
+    kept : tuple
+        What the functions need and CasADi does not keep alive.
     """
 
     name: str
@@ -115,6 +117,7 @@ class System:
     safe: Any
     jacobian: Any
     sides: Any
+    kept: tuple[Any, ...] = ()
 
     @property
     def n(self) -> int:

@@ -39,6 +39,8 @@ _COMPLEX = 1e-30  # and a complex step, which has no cancellation
 _SMALL = 1e-2  # a variable near zero counts as this share of its typical size
 _GRID = 32  # points per size of a variable at which second derivatives are computed
 _MOST_CELLS = 2000
+BRIDGE = "archeng_"
+"""What the names of bridges begin with."""
 _ORDINARY = (ArithmeticError, ValueError)  # what a formula raises outside its domain
 
 
@@ -99,7 +101,7 @@ class PythonFunction:
         self, what: str, inputs: Any, outputs: Any, call: Evaluate, *derivative: Any
     ) -> Any:
         evaluate = self._remembering(what, call)
-        bridge = _Bridge(f"archeng_{what}", inputs, outputs, evaluate, *derivative)
+        bridge = Bridge(f"{BRIDGE}{what}", inputs, outputs, evaluate, *derivative)
         self._bridges.append(bridge)
         return bridge
 
@@ -228,7 +230,7 @@ class PythonFunction:
         raise TypeError(f"constraint {self.name} is a Python function and stays in its process")
 
 
-class _Bridge(ca.Callback):
+class Bridge(ca.Callback):
     """A function of the first input as CasADi calls it, and its derivative.
 
     Further inputs and outputs are empty: CasADi passes what it knows, and asks for derivatives
@@ -249,29 +251,37 @@ class _Bridge(ca.Callback):
         self.construct(name, {})
 
     def get_n_in(self) -> int:
+        """Return the number of inputs."""
         return len(self._ins)
 
     def get_n_out(self) -> int:
+        """Return the number of outputs."""
         return len(self._outs)
 
     def get_sparsity_in(self, i: int) -> Any:
+        """Only the first input is used."""
         rows, columns = self._ins[i]
         return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
 
     def get_sparsity_out(self, i: int) -> Any:
+        """Only the first output is given."""
         rows, columns = self._outs[i]
         return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
 
     def has_jacobian(self) -> bool:
+        """Whether there is a derivative."""
         return self._derivative is not None
 
     def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+        """Return the derivative."""
         return self._derivative
 
     def has_eval_buffer(self) -> bool:
+        """Evaluate without copies."""
         return True
 
     def eval_buffer(self, inputs: Any, outputs: Any) -> int:
+        """Evaluate the function of the first input."""
         values = self._evaluate(np.array(np.frombuffer(inputs[0])))
         np.frombuffer(outputs[0])[:] = values.reshape(-1, order="F")
         return 0

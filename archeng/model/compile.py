@@ -21,6 +21,7 @@ from archeng.model.functions import FastFunction, dense
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
 from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
+from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats
 
 _Implied = tuple[float, float]  # the value of an equality and its half-width
@@ -78,7 +79,8 @@ def _compile(
     names = model.element_names()
     notes = [f"variable {names[i]} is fixed at {lower[i]:g}" for i in np.flatnonzero(fixed)]
 
-    x, rows = _flat_rows(model, free, template, implied or {})
+    x, scalars, kept = free_rows(model, free, template)
+    rows = _flat_rows(model, scalars, implied or {})
     low, high = lower[free].copy(), upper[free].copy()
     rows = _drop_constant(rows, x, notes)
     own_names, merged = [names[i] for i in free], dict[int, list[str]]()
@@ -99,9 +101,10 @@ def _compile(
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     sources = [", ".join(merged.get(i, [])) for i in range(len(free))]
-    return _assemble(
+    found = _assemble(
         model, free, template, (low, high), sources, linear, linear_jacobian, nonlinear, x, notes
     )
+    return replace(found, functions=(*model.functions, *kept))
 
 
 def _assemble(
@@ -156,7 +159,6 @@ def _assemble(
         nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
-        functions=model.functions,
     )
 
 
@@ -169,26 +171,8 @@ def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
     )
 
 
-def _flat_rows(
-    model: Model, free: Any, template: Floats, implied: Mapping[int, _Implied]
-) -> tuple[Any, list[_Flat]]:
-    """Return a symbol for the free variables and the rows as expressions of it.
-
-    MX models are expanded to SX scalars where CasADi can do that (faster to evaluate).
-    """
-    expressions = [r.expression for c in model.constraints for r in c.rows]
-    symbols = model.symbols
-    function = ca.Function("all", [symbols], expressions)
-    kind = type(symbols)
-    if kind is ca.MX:
-        try:
-            function, kind = function.expand(), ca.SX
-        except RuntimeError:
-            kind = ca.MX
-    x = kind.sym("x", len(free))
-    position = {int(full): k for k, full in enumerate(free)}
-    entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
-    scalars = [ca.densify(s) for s in function.call([ca.vertcat(*entries)], True, False)]
+def _flat_rows(model: Model, scalars: list[Any], implied: Mapping[int, _Implied]) -> list[_Flat]:
+    """Return the rows with their names and limits; ``scalars`` are their expressions."""
     rows = []
     k = 0
     for c in model.constraints:
@@ -203,7 +187,7 @@ def _flat_rows(
             info = RowInfo(label, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
             rows.append(_Flat(info, scalars[k], low, high, k))
             k += 1
-    return x, rows
+    return rows
 
 
 def _near(model: Model, free: Any, low: Floats, high: Floats) -> Neighbourhood:

@@ -28,7 +28,7 @@ def refuse_wide(fs: FeasibleSet) -> None:
     if not any(row.chosen for row in fs.rows):
         return
     low, high = fs.bounds
-    finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(high - low)
+    finite = np.isfinite(high / 2 - low / 2) & (high / 2 - low / 2 < np.finfo(float).max / 2)
     depends = _variables(fs)
     wanted = [j for j, row in enumerate(fs.rows) if row.chosen and np.all(finite[depends[j]])]
     if not wanted:

@@ -1,0 +1,154 @@
+"""Rows that CasADi may fail to evaluate count as undefined where it fails.
+
+A formula is NaN outside its domain. A rootfinder without a root, an integrator whose solution blows
+up, or a Callback that raises end the whole evaluation with an error instead, also in the middle
+of a solver. Each row with such a part becomes a function of its own that is NaN there, with
+derivatives by CasADi. They cannot be sent to another process; the model itself may be stored
+as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+from functools import partial
+from typing import Any, NoReturn
+
+import casadi as ca
+import numpy as np
+
+from archeng.errors import ModelError
+from archeng.model.callables import BRIDGE, Bridge
+from archeng.model.functions import FastFunction
+from archeng.model.model import Model
+from archeng.model.variable import Floats
+
+logger = logging.getLogger("archeng")
+
+# Kinds of functions that are formulas, or made of others.
+_SAFE = frozenset(
+    (
+        "SXFunction", "MXFunction", "Switch", "Map", "ThreadMap", "OmpMap", "MapSum", "BSpline",
+        "BSplineInterpolant", "LinearInterpolant",
+    )
+)  # fmt: skip
+
+
+def free_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[Any], tuple[Any, ...]]:
+    """Return a symbol for the free variables, the rows as scalars, and what is to be kept alive.
+
+    MX models are expanded to SX scalars where CasADi can do that (faster to evaluate).
+
+    Parameters
+    ----------
+    model : Model
+    free : ndarray of int, shape (n,)
+        Positions of the free variables.
+    template : ndarray, shape (n_full,)
+        Values of the others.
+    """
+    expressions = [r.expression for c in model.constraints for r in c.rows]
+    function = ca.Function("all", [model.symbols], expressions)
+    kind: Any = type(model.symbols)
+    kept: tuple[Any, ...] = ()
+    if _may_fail(function):
+        names = [name for c in model.constraints for name in c.row_names()]
+        function, kept = _guarded(function, names)
+        kind = ca.MX
+    elif kind is ca.MX:
+        with contextlib.suppress(RuntimeError):
+            function, kind = function.expand(), ca.SX
+    x = kind.sym("x", len(free))
+    position = {int(full): k for k, full in enumerate(free)}
+    entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
+    rows = function.call([ca.vertcat(*entries)], True, False)
+    return x, [kind(ca.densify(row)) for row in rows], kept
+
+
+def _guarded(function: Any, names: list[str]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the function of all rows with guards around those that may fail, and the guards."""
+    symbols = ca.MX.sym("symbols", function.numel_in(0))
+    rows = function.call([symbols], True, False)
+    guards = []
+    for k, row in enumerate(rows):
+        if _may_fail(ca.Function("row", [symbols], [row])):
+            guards.append(_Guard(names[k], row, symbols))
+            rows[k] = guards[-1](symbols)
+    return ca.Function("all", [symbols], rows), tuple(guards)
+
+
+def _may_fail(function: Any) -> bool:
+    return any(
+        f.class_name() not in _SAFE and not f.name().startswith(BRIDGE)
+        for f in function.find_functions()
+    )
+
+
+class _Guard:
+    """One row as a function of the variables in it: NaN where CasADi fails."""
+
+    def __init__(self, name: str, row: Any, symbols: Any) -> None:
+        self._name, self._warned = name, False
+        _, columns = ca.jacobian_sparsity(row, symbols).get_triplet()
+        self._columns = sorted(set(columns))
+        k = len(self._columns)
+        u, entries = ca.MX.sym("u", k), [ca.MX(0.0)] * symbols.numel()
+        for i, column in enumerate(self._columns):
+            entries[column] = u[i]
+        value = ca.densify(ca.Function("row", [symbols], [row])(ca.vertcat(*entries)))
+        try:
+            first = ca.densify(ca.jacobian(value, u))
+        except (RuntimeError, NotImplementedError) as error:
+            raise ModelError(
+                f"Constraint {name}: CasADi cannot differentiate it. Give its Callback a Jacobian "
+                f'(has_jacobian) or the option {{"enable_fd": True}}. CasADi says: {error}'
+            ) from error
+        second = ca.MX.zeros(k, k)
+        with contextlib.suppress(RuntimeError, NotImplementedError):  # it only guides the solvers
+            second = ca.densify(ca.jacobian(first.T, u))
+        self._functions = [
+            FastFunction(ca.Function(f"row_{i}", [u], [e]))
+            for i, e in enumerate((value, first, second))
+        ]
+        self._last: dict[int, tuple[bytes, Floats]] = {}
+        sizes = [(k, 1), (1, 1), (1, k)]
+        bends = Bridge(f"{BRIDGE}second", sizes, [(k, k), (k, 1)], self._second)
+        slopes = Bridge(f"{BRIDGE}first", sizes[:2], [(1, k)], partial(self._at, 1), bends)
+        values = Bridge(f"{BRIDGE}value", sizes[:1], [(1, 1)], partial(self._at, 0), slopes)
+        self._bridges = bends, slopes, values
+
+    def __call__(self, symbols: Any) -> Any:
+        """Return the row as an expression of the symbols of the model."""
+        return self._bridges[-1](ca.vertcat(*(symbols[i] for i in self._columns)))
+
+    def _at(self, order: int, at: Floats) -> Floats:
+        """Return the derivatives of an order, the last ones kept: a failure may take long."""
+        key = at.tobytes()
+        before = self._last.get(order)
+        if before is None or before[0] != key:
+            before = self._last[order] = key, self._evaluated(order, at)
+        return before[1]
+
+    def _evaluated(self, order: int, at: Floats) -> Floats:
+        """Evaluate; NaN if CasADi fails, which it would also describe on standard error."""
+        function = self._functions[order]
+        undefined = np.full(function.function.numel_out(0), np.nan)
+        if order and np.isnan(self._at(0, at)).any():
+            return undefined
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                return function.single(at)
+        except RuntimeError as error:
+            if not self._warned:
+                self._warned = True
+                last = str(error).strip().splitlines()[-1]
+                logger.info("constraint %s counts as undefined at %s: %s", self._name, at, last)
+            return undefined
+
+    def _second(self, at: Floats) -> Floats:
+        found = self._at(2, at)
+        return np.where(np.isfinite(found), found, 0.0)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"constraint {self._name} is guarded and stays in its process")
