@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import shutil
 import sys
 import time
 from typing import Any, Protocol, TextIO
 
+logger = logging.getLogger("archeng")
+
+_SHOWN_FAILURES = 10  # further ones are only counted
+_FEW = 5  # generations before it is said that workers are idle
+_KEPT_BUSY = 0.5  # share of the time in which calls are under way, else the calls are too short
+
 
 class _Observable(Protocol):
     """What a progress line needs to know of a run."""
 
-    n_evaluations: int
-    n_failures: int
-    max_evaluations: int | None
-    stopped: bool
+    n_workers: int | None
     history: Any
+    settings: Any
+
+    @property
+    def n_evaluations(self) -> int: ...
+    @property
+    def n_failures(self) -> int: ...
+    @property
+    def max_evaluations(self) -> int | None: ...
+    @property
+    def stopped(self) -> bool: ...
+
+
+class _Failure(Protocol):
+    """What it shows of a call that did not end well."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
 
 
 class ProgressLine:
     """Callback that shows how a run gets on.
 
     Calls of the budget, best objective and its change since the last update, step size, active
-    constraints, repairs by kind, failures, time per call and time left. On a terminal one line
-    is rewritten; elsewhere a line is written every few seconds.
+    constraints, repairs by kind, failures, idle workers, time per call and time left. On a terminal
+    one line is rewritten; elsewhere a line is written every few seconds. If the stream can no
+    longer be written to, the run goes on without it.
 
     Parameters
     ----------
@@ -34,29 +61,62 @@ class ProgressLine:
     """
 
     def __init__(self, stream: TextIO | None = None, every: float = 0.2) -> None:
-        self._stream = stream or sys.stderr
-        self._terminal = self._stream.isatty()
+        self._stream: TextIO | None = stream or sys.stderr  # None under pythonw
+        self._terminal = False
+        with contextlib.suppress(AttributeError, ValueError):  # no stream, or a closed one
+            self._terminal = self._stream.isatty()
         self._every = every if self._terminal else 10 * every
         self._begin = time.monotonic()
         self._last = -float("inf")
         self._first_calls: int | None = None
         self._best = float("nan")
+        self._failures = 0
+        self._workers = _Workers()
 
     def __call__(self, run: _Observable) -> None:
         """Update the line; the last update is always shown."""
         now = time.monotonic()
         if self._first_calls is None:  # a resumed run has calls from before
             self._first_calls = 0 if len(run.history) <= 1 else run.history[-2].evaluations
+        if run.history:
+            self._workers.add(run, now)
         if not run.history or (now - self._last < self._every and not run.stopped):
             return
         self._last = now
+        advice = self._workers.advice(run)
+        if advice:
+            self._write_line(advice)
         text = self._text(run, now - self._begin)
         if self._terminal:
-            width = max(shutil.get_terminal_size().columns - 1, 20)
-            self._stream.write("\r" + text[:width].ljust(width) + ("\n" if run.stopped else ""))
+            self._write("\r" + _fitted(text) + ("\n" if run.stopped else ""))
         else:
-            self._stream.write(text + "\n")
-        self._stream.flush()
+            self._write(text + "\n")
+
+    def failed(self, call: _Failure) -> None:
+        """Show a call that did not end well, as it happens."""
+        self._failures += 1
+        if self._failures <= _SHOWN_FAILURES:
+            after = f"after {_duration(call.seconds)}"
+            self._write_line(f"call {call.status.replace('_', ' ')} {after}: {call.summary}")
+        if self._failures == _SHOWN_FAILURES:
+            self._write_line("further failed calls are only counted")
+
+    def _write_line(self, text: str) -> None:
+        """Write a line that stays."""
+        self._write(f"\r{_fitted('')}\r{text}\n" if self._terminal else f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        """Write as much as the stream's encoding can; never raise."""
+        if self._stream is None:
+            return
+        try:
+            encoding = getattr(self._stream, "encoding", None) or "utf-8"
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._stream.flush()
+        except (OSError, ValueError) as error:  # gone, full, or closed
+            self._stream = None
+            with contextlib.suppress(Exception):  # the log may go the same way
+                logger.warning("the progress is no longer shown (%s); the run goes on", error)
 
     def _text(self, run: _Observable, seconds: float) -> str:
         g = run.history[-1]
@@ -74,6 +134,9 @@ class ProgressLine:
             parts.append(f"{g.repairs['failed']} not repairable")
         if run.n_failures:
             parts.append(f"{run.n_failures} calls failed")
+        idle = self._workers.text(run)
+        if idle:
+            parts.append(idle)
         parts.append(self._times(run, seconds))
         return "  ".join(parts)
 
@@ -86,6 +149,46 @@ class ProgressLine:
         if run.max_evaluations and not run.stopped:
             text += f", at most {_duration(each * (run.max_evaluations - run.n_evaluations))} left"
         return text
+
+
+class _Workers:
+    """How many workers were busy, on average, since the first generation."""
+
+    def __init__(self) -> None:
+        self._begin, self._seconds, self._generations = 0.0, 0.0, 0
+        self._busy = float("nan")
+        self._advised = False
+
+    def add(self, run: _Observable, now: float) -> None:
+        """Count a generation; the first one, whose first call is alone, only starts the clock."""
+        if self._generations == 0:
+            self._begin = now
+        else:
+            self._seconds += run.history[-1].simulator_seconds
+            self._busy = self._seconds / max(now - self._begin, 1e-9)
+        self._generations += 1
+
+    def text(self, run: _Observable) -> str:
+        """Say how many are busy if it is fewer than half of them."""
+        few = self._generations > _FEW and self._busy < (run.n_workers or 1) / 2
+        return f"{self._busy:.1f} of {run.n_workers} workers busy" if few else ""
+
+    def advice(self, run: _Observable) -> str:
+        """Say once what would use more of them; nothing if it is the calls that are short."""
+        g, workers, idle = run.history[-1], run.n_workers or 1, self.text(run)
+        proposed = bool(g.repairs.get("proposed"))
+        at_once = run.settings.proposals if proposed else g.population_size
+        if self._advised or not idle or at_once >= workers or self._busy < _KEPT_BUSY:
+            return ""
+        self._advised = True
+        option = f"Settings(proposals={workers})" if proposed else f"population_size={workers}"
+        return f"{idle}: {option} would use more"
+
+
+def _fitted(text: str) -> str:
+    """Cut or fill a text to the width of the terminal."""
+    width = max(shutil.get_terminal_size().columns - 1, 20)
+    return text[:width].ljust(width)
 
 
 def _repairs(kinds: dict[str, int]) -> str:

@@ -13,6 +13,7 @@ from archeng.known import Limits
 from archeng.records import CallRecord
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate
+from archeng.runner.failures import mistaken
 from archeng.simulator import Call, Design, Evaluator, Gate, checked
 
 
@@ -33,6 +34,8 @@ class Desk:
         Of the simulated constraints.
     clock : callable
         Returns the seconds since the run began.
+    on_failure : callable or None
+        Told of every call that did not end well, as it happens.
     """
 
     def __init__(
@@ -43,10 +46,11 @@ class Desk:
         journal: Journal | None,
         limits: Limits,
         clock: Callable[[], float],
+        on_failure: Callable[[Call], None] | None = None,
     ) -> None:
         self._gate, self._archive = gate, archive
         self._evaluator, self._journal = evaluator, journal
-        self._limits, self._clock = limits, clock
+        self._limits, self._clock, self._on_failure = limits, clock, on_failure
 
     def calls(
         self,
@@ -61,6 +65,14 @@ class Desk:
 
         The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
         begins; those under way are waited for. Closing the iterator kills or forgets them.
+
+        The first call of a run is made alone. If it shows that the simulator is written wrongly, it
+        is not written down: once that is mended, the run begins with the same design.
+
+        Raises
+        ------
+        SimulatorError
+            If that is so.
         """
         assert self._evaluator is not None
         finished: dict[int, CallRecord] = {}
@@ -75,7 +87,8 @@ class Desk:
             else:
                 todo.append((p, design))
         stopping = False
-        answers = self._evaluator.simulate(todo)
+        first = self._archive.n_calls == 0 and all(e.status == "reused" for e in finished.values())
+        answers = self._evaluator.simulate(todo, first_alone=first)
         try:
             for position in positions:
                 while position not in finished:
@@ -88,6 +101,10 @@ class Desk:
                             "kept; with a journal, resume with another executor."
                         )
                     p, outcome = answer
+                    if first and outcome.mistake:
+                        record = self._record(candidates[p], generation, restart, outcome)
+                        raise mistaken(record, self._archive.evaluations) from outcome.cause
+                    first = False
                     finished[p] = self.keep(candidates[p], p, generation, restart, outcome)
                     if time_to_stop():
                         stopping = True
@@ -105,8 +122,12 @@ class Desk:
             if candidate.design is None:
                 continue
             before = self._known(self._gated(candidate), finished_before.get(p))
-            if before is not None:
-                shown[p] = replace(candidate, known=before.objective)
+            shown[p] = replace(
+                candidate,
+                sampled=candidate.sampled.copy(),
+                design=candidate.design.copy(),  # what is recorded stays here
+                known=candidate.known if before is None else before.objective,
+            )
         return shown
 
     def settle(
@@ -148,8 +169,18 @@ class Desk:
         self, candidate: Candidate, position: int, generation: int, restart: int, outcome: Call
     ) -> CallRecord:
         """Make the record of a finished call, durable before it is used."""
+        evaluation = self._record(candidate, generation, restart, outcome)
+        if self._journal is not None:
+            self._journal.add_call(position, evaluation)
+        if not outcome.good and self._on_failure is not None:
+            self._on_failure(outcome)
+        return evaluation
+
+    def _record(
+        self, candidate: Candidate, generation: int, restart: int, outcome: Call
+    ) -> CallRecord:
         assert candidate.design is not None
-        evaluation = CallRecord(
+        return CallRecord(
             index=-1,  # its place in the run is known when its turn comes
             generation=generation,
             restart=restart,
@@ -173,9 +204,6 @@ class Desk:
             repair_multipliers=candidate.repair.multipliers,
             elapsed=self._clock(),
         )
-        if self._journal is not None:
-            self._journal.add_call(position, evaluation)
-        return evaluation
 
     def _violated(self, outcome: Call) -> tuple[str, ...]:
         """Names of the simulated constraints that do not hold."""

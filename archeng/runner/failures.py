@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from archeng.errors import SimulatorError
 from archeng.records import CallRecord
@@ -28,6 +29,36 @@ def check_first_calls(evaluations: Sequence[CallRecord], candidates: int) -> Non
             evaluations[0],
             evaluations,
         )
+
+
+def mistaken(call: CallRecord, before: Sequence[CallRecord]) -> SimulatorError:
+    """Return the error for a first call that shows a mistake in the simulator."""
+    return SimulatorError(
+        f"The first call of the simulator {_WHAT[CallStatus(call.status)]}, at {call.x.tolist()}. "
+        "It looks like a mistake in the simulator, so no further call is made. If it is how a "
+        "simulation fails, raise a RuntimeError there or return NaN: then the run goes on.\n"
+        f"{call.message}",
+        [*before, call],
+    )
+
+
+def all_failed(
+    evaluations: Sequence[CallRecord], stored: Mapping[int, CallRecord], positions: Sequence[int]
+) -> bool:
+    """Whether a journal has all calls of a first generation and none of them ended well.
+
+    To use them would only repeat the error with which the run ended.
+    """
+    calls = [*evaluations, *stored.values()]
+    return bool(positions) and stored.keys() >= set(positions) and not any(e.good for e in calls)
+
+
+def how_to_go_on(journal: Path) -> str:
+    """Return what to do after an error of the simulator, if there is a journal."""
+    return (
+        f"Once it is mended, archeng.resume({str(journal)!r}, simulator) goes on with the run; "
+        "retry_failed=True simulates the failed calls of the last generation again."
+    )
 
 
 def failure(subject: str, call: CallRecord, evaluations: Sequence[CallRecord]) -> SimulatorError:

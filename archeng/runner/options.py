@@ -104,7 +104,7 @@ class Runtime:
     policy: FailurePolicy = field(default_factory=FailurePolicy)
     journal: str | Path | None = None
     reuse: tuple[str | Path, ...] = ()
-    progress: Callable[[Any], None] | None = None
+    progress: ProgressLine | None = None
     simulator_takes: SimulatorTakes = "design"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from archeng.distribution import Distribution
-from archeng.errors import JournalError, SettingsError
+from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.handlers import make_handler
 from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
@@ -24,7 +24,7 @@ from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate, make_candidates, make_plan, what_was_found
 from archeng.runner.course import Course
 from archeng.runner.desk import Desk
-from archeng.runner.failures import check_first_calls, failure
+from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
 from archeng.runner.outcome import make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
@@ -155,8 +155,10 @@ class Run:
         """Take what has to be closed at the end: workers and journal."""
         self._journal = journal
         gate = Gate(self.feasible_set, self._handler.outside)
-        limits = self.options.limits
-        self._desk = Desk(gate, self.archive, evaluator, journal, limits, self._elapsed)
+        limits, progress = self.options.limits, self._runtime.progress
+        self.n_workers = None if evaluator is None else evaluator.n_workers
+        on_failure = None if progress is None else progress.failed
+        self._desk = Desk(gate, self.archive, evaluator, journal, limits, self._elapsed, on_failure)
 
     # -- looking --------------------------------------------------------------------------
 
@@ -259,6 +261,8 @@ class Run:
             return
         self._sample_if_needed()
         plan = make_plan(self._candidates, self.archive, self._calls_left())
+        if len(self.history) < 2 and all_failed(self.evaluations, self._pending, plan.positions):
+            self._pending = {}
         self._simulate(plan.positions)
         if len(self.history) < 2 and not self.stopped:
             check_first_calls(self.evaluations, len(self._population.repairs))
@@ -274,6 +278,10 @@ class Run:
                     self.step()
         except KeyboardInterrupt:
             self.stop_reason = StopReason.INTERRUPTED
+        except SimulatorError as error:
+            if self._journal is not None:
+                error.add_note(how_to_go_on(self._journal.path))
+            raise
         finally:
             self.close()
         if self.stop_reason is StopReason.INTERRUPTED:

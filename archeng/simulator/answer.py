@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.model import ONE_OBJECTIVE
 
@@ -40,7 +41,15 @@ class Evaluation:
 
 
 class UnusableAnswerError(ValueError):
-    """An answer that is no evaluation; the message says why."""
+    """An answer that is no evaluation; the message says why.
+
+    ``malformed`` answers have the wrong type or the wrong names: the simulator is written
+    wrongly. The others are numbers that are not finite, as of a simulation that diverged.
+    """
+
+    def __init__(self, message: str, malformed: bool = True) -> None:
+        super().__init__(message)
+        self.malformed = malformed
 
 
 def read_answer(value: Any) -> Evaluation:
@@ -49,8 +58,20 @@ def read_answer(value: Any) -> Evaluation:
     Raises
     ------
     UnusableAnswerError
-        If a number is missing, is none, or is not finite.
+        If a number is missing, is none, or is not finite; or if the answer's own methods fail.
     """
+    try:
+        return _evaluation(value)
+    except UnusableAnswerError:
+        raise
+    except Exception as error:  # of __array__, __float__, __iter__, ... of a class of others
+        raise UnusableAnswerError(
+            f"the simulator returned {_named(value)}, which cannot be read "
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+def _evaluation(value: Any) -> Evaluation:
     if isinstance(value, Mapping):
         unknown = [str(k) for k in value if k not in _KEYS]
         if unknown or "objective" not in value:
@@ -64,7 +85,7 @@ def read_answer(value: Any) -> Evaluation:
     for key in ("constraints", "outputs"):
         if not isinstance(getattr(value, key), Mapping):
             raise UnusableAnswerError(
-                f"the simulator returned {key} = {_short(getattr(value, key))}, expected a "
+                f"the simulator returned {_named(getattr(value, key))} as {key}, expected a "
                 "dictionary by name"
             )
     return Evaluation(
@@ -77,13 +98,15 @@ def read_answer(value: Any) -> Evaluation:
 def _finite(what: str, value: Any) -> float:
     number = _number(value)
     if number is None:
-        several = isinstance(value, list | tuple | np.ndarray)
+        several = isinstance(value, list | tuple) or (
+            isinstance(value, np.ndarray) and value.size > 1
+        )
         raise UnusableAnswerError(
-            f"the simulator returned {type(value).__name__} {_short(value)}{what}, not a number"
+            f"the simulator returned {_named(value)}{what}, not a number"
             f"{'. ' + ONE_OBJECTIVE if several else ''}"
         )
     if not np.isfinite(number):
-        raise UnusableAnswerError(f"the simulator returned {number}{what}")
+        raise UnusableAnswerError(f"the simulator returned {number}{what}", malformed=False)
     return number
 
 
@@ -93,25 +116,26 @@ def _output(name: str, value: Any) -> Output:
         return value
     if isinstance(value, np.bool_):
         return bool(value)
-    if isinstance(value, list | tuple | np.ndarray) and np.size(value) <= _LONGEST:
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.zeros(())
-        if array.ndim == 1:
-            return [float(v) for v in array]
+    if isinstance(value, list | tuple | np.ndarray):
+        numbers = _numbers(value)
+        if numbers is not None and numbers.ndim == 1 and len(numbers) <= _LONGEST:
+            return [float(v) for v in numbers]
     number = _number(value)
     if number is None:
         raise UnusableAnswerError(
-            f"the simulator returned {type(value).__name__} {_short(value)} as output {name!r}; "
-            "expected a number, a text or a list of numbers"
+            f"the simulator returned {_named(value)} as output {name!r}; expected a number, a "
+            "text or a list of numbers"
         )
     return number
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."
+def _named(value: Any) -> str:
+    """Type and value, as far as the value can be shown."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"(its repr() raises {type(error).__name__})"
+    return f"{type(value).__name__} {text if len(text) <= 200 else text[:200] + '...'}"
 
 
 def _number(value: Any) -> float | None:
@@ -119,10 +143,24 @@ def _number(value: Any) -> float | None:
     if isinstance(value, list | tuple | dict | str | bytes):
         return None
     try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            array = np.asarray(float(value)) if array.dtype.kind == "O" else np.zeros(0)
-        array = array.astype(float)
-    except (TypeError, ValueError):
+        numbers = _numbers(value)
+        if numbers is None and np.asarray(value).dtype.kind == "O":  # such as a Fraction
+            numbers = np.asarray(float(value))
+    except OverflowError:
+        raise UnusableAnswerError(
+            f"the simulator returned {_named(value)}, too large a number", malformed=False
+        ) from None
+    except Exception:  # an answer may be of any class, and its methods may raise anything
         return None
-    return float(array.reshape(-1)[0]) if array.size == 1 else None
+    return float(numbers.reshape(-1)[0]) if numbers is not None and numbers.size == 1 else None
+
+
+def _numbers(value: Any) -> NDArray[np.float64] | None:
+    """Return an array of real numbers, None if it is none; what is masked is no number."""
+    if np.ma.is_masked(value):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return None
+    return array.astype(float) if array.dtype.kind in "iuf" else None

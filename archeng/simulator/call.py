@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 from archeng.errors import SimulationTimeoutError, SimulatorError
 from archeng.known import Limits
@@ -15,6 +17,17 @@ from archeng.simulator.answer import Evaluation, UnusableAnswerError, read_answe
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
+
+MISTAKES = (
+    AttributeError,
+    ImportError,
+    LookupError,  # KeyError, IndexError
+    NameError,
+    NotImplementedError,
+    SyntaxError,
+    TypeError,
+)
+"""Exceptions that tell of a mistake in the program text rather than of a simulation that failed."""
 
 
 class CallStatus(StrEnum):
@@ -33,7 +46,8 @@ class Call:
     """Outcome of one call. ``objective`` is NaN unless the status is OK (or REUSED).
 
     ``seconds`` is the time of the last of the ``attempts``; ``constraints`` and ``outputs`` are
-    those of the :class:`Evaluation`.
+    those of the :class:`Evaluation`. ``mistake`` says that the simulator is written wrongly, as far
+    as one can tell; ``cause`` is its exception, if the call was made in this process.
     """
 
     status: CallStatus
@@ -43,11 +57,24 @@ class Call:
     attempts: int = 1
     constraints: Mapping[str, float] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    mistake: bool = False
+    cause: BaseException | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> Any:
+        """Leave the exception behind: it need not be picklable, and its text is the message."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _restored, ({**values, "cause": None},)
 
     @property
     def good(self) -> bool:
         """Whether there is an objective."""
         return self.status in (CallStatus.OK, CallStatus.REUSED)
+
+    @property
+    def summary(self) -> str:
+        """The message in one line: of a traceback the last, else the first."""
+        lines = self.message.strip().splitlines() or [""]
+        return lines[-1 if lines[0].startswith("Traceback") else 0]
 
 
 def check_simulator(simulator: Any) -> None:
@@ -60,20 +87,55 @@ def check_simulator(simulator: Any) -> None:
 
 
 def call(simulator: Simulator, design: Design) -> Call:
-    """Call the simulator in this process; exceptions become a status, with their traceback."""
-    begin = time.perf_counter()
+    """Call the simulator in this process; exceptions become a status, with their traceback.
+
+    The simulator gets a copy of the design. Only Ctrl-C passes. A process that the simulator
+    forks ends here: it must never go on as a second copy of ours.
+    """
+    process, begin = os.getpid(), time.perf_counter()
     try:
-        value = simulator(design)
-    except SimulationTimeoutError as error:
-        return _bad(CallStatus.TIMED_OUT, str(error), begin)
-    except SystemExit as error:
-        return _bad(CallStatus.FAILED, f"the simulator called sys.exit({error.code!r})", begin)
-    except Exception:
-        return _bad(CallStatus.FAILED, traceback.format_exc(limit=-8), begin)
+        value = simulator(design.copy())
+    except BaseException as error:
+        if os.getpid() != process:
+            _end_of_fork(error)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return _raised(error, begin)
+    if os.getpid() != process:
+        _end_of_fork(None)
     try:
         return _good(read_answer(value), time.perf_counter() - begin)
     except UnusableAnswerError as error:
-        return _bad(CallStatus.INVALID, str(error), begin)
+        return _bad(CallStatus.INVALID, str(error), begin, error.malformed)
+
+
+def _raised(error: BaseException, begin: float) -> Call:
+    """Return the outcome of a simulator that raised something."""
+    if isinstance(error, SimulationTimeoutError):
+        return _bad(CallStatus.TIMED_OUT, str(error), begin)
+    if isinstance(error, SystemExit):
+        text = f"the simulator called sys.exit({error.code!r})"
+        return _bad(CallStatus.FAILED, text, begin)
+    text = "".join(traceback.format_exception(error, limit=-8))
+    outcome = _bad(CallStatus.FAILED, text, begin, isinstance(error, MISTAKES))
+    return replace(outcome, cause=error)
+
+
+def _end_of_fork(error: BaseException | None) -> NoReturn:
+    """End a process that the simulator forked, as Python would have ended it, but at once."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        code = 1
+        with contextlib.suppress(Exception):
+            text = "".join(traceback.format_exception(error))
+            os.write(2, text.encode("utf-8", "backslashreplace"))
+    os._exit(code & 0xFF)
+
+
+def _restored(values: dict[str, Any]) -> Call:
+    return Call(**values)
 
 
 def told(value: Any) -> Call:
@@ -106,6 +168,7 @@ def checked(outcome: Call, limits: Limits) -> Call:
             "belongs into outputs."
         ),
         constraints={},
+        mistake=True,
     )
 
 
@@ -120,5 +183,5 @@ def _good(answer: Evaluation, seconds: float) -> Call:
     )
 
 
-def _bad(status: CallStatus, message: str, begin: float) -> Call:
-    return Call(status, float("nan"), message, time.perf_counter() - begin)
+def _bad(status: CallStatus, message: str, begin: float, mistake: bool = False) -> Call:
+    return Call(status, float("nan"), message, time.perf_counter() - begin, mistake=mistake)

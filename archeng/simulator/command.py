@@ -7,7 +7,6 @@ shell, its answer read back. Whatever goes wrong keeps the program's own words.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import subprocess
@@ -29,8 +28,10 @@ from archeng.checks import (
 from archeng.errors import SettingsError, SimulationTimeoutError
 from archeng.model import Variable
 from archeng.simulator.answer import Evaluation
+from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
-from archeng.simulator.groups import kill_group, tracked
+from archeng.simulator.process_tree import kill_group, kill_tree
+from archeng.simulator.programs import tracked
 from archeng.simulator.readers import Reader
 
 Keep = Literal["all", "failed", "none"]
@@ -42,6 +43,10 @@ _TAIL = 4000  # characters of standard output and error that a message keeps
 
 class CommandError(Exception):
     """The program reported an error, or its answer cannot be read."""
+
+
+class WrongReaderError(CommandError, LookupError):
+    """A reader looks for something that the answer does not have, or is written wrongly."""
 
 
 class CommandSimulator:
@@ -149,7 +154,8 @@ class CommandSimulator:
             try:
                 value = self._answer(folder, output)
             except Exception as error:
-                raise CommandError(
+                kind = WrongReaderError if isinstance(error, MISTAKES) else CommandError
+                raise kind(
                     f"the answer cannot be read ({type(error).__name__}: {error}){_words(folder)}"
                 ) from error
             good = True
@@ -198,31 +204,35 @@ class CommandSimulator:
 
     def _run(self, folder: Path, values: Mapping[str, float]) -> str:
         """Run the program to its end; return its standard output."""
+        arguments = self._arguments(folder, values)
         with (
             (folder / "stdout.txt").open("wb") as output,
             (folder / "stderr.txt").open("wb") as errors,
         ):
-            try:
-                process = subprocess.Popen(
-                    self._arguments(folder, values),
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                    env={**os.environ, **self.environment},
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
-            with tracked(process, folder if self.keep == "none" else None):
-                self._wait(process, folder)
+
+            def start(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+                try:
+                    return subprocess.Popen(
+                        arguments,
+                        cwd=folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=errors,
+                        env={**environment, **self.environment},
+                        start_new_session=True,
+                    )
+                except OSError as error:
+                    raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
+
+            with tracked(start, folder if self.keep == "none" else None) as (process, mark):
+                self._wait(process, mark, folder)
         if process.returncode not in self.ok_exit_codes:
             code = process.returncode
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             raise CommandError(f"{self.command[0]} {how}{_words(folder)}")
         return (folder / "stdout.txt").read_text(encoding="utf-8", errors="replace")
 
-    def _wait(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+    def _wait(self, process: subprocess.Popen[bytes], mark: str, folder: Path) -> None:
         try:
             process.wait(self.timeout)
         except subprocess.TimeoutExpired:
@@ -232,7 +242,7 @@ class CommandSimulator:
             ) from None
         finally:
             if process.poll() is None:  # a time-out, Ctrl-C, ...
-                kill_group(process.pid)
+                kill_tree(process.pid, mark)
                 process.wait()
             else:
                 with contextlib.suppress(Exception):

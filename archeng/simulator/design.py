@@ -39,6 +39,10 @@ class Design(Mapping[str, Any]):
         """The flat vector in declaration order, read-only."""
         return self._x
 
+    def copy(self) -> Design:
+        """Return an equal design with a vector of its own."""
+        return Design(self._variables, self._x)
+
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
             k = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -81,39 +81,46 @@ class Evaluator:
         self._stopping = False
 
     def simulate(
-        self, designs: Sequence[tuple[int, Design]]
+        self, designs: Sequence[tuple[int, Design]], first_alone: bool = False
     ) -> Generator[tuple[int, Call], None, None]:
         """Yield (key, outcome) for each (key, design), as they finish.
 
-        Closing the iterator early kills or forgets what is still under way.
+        ``first_alone``: the others begin when the first one has ended. Closing the iterator early
+        kills or forgets what is still under way.
         """
-        attempts: dict[int, int] = {}
-        by_key = dict(designs)
+        alone = 1 if first_alone else 0
         self._stopping = False
-        for key, design in designs:
-            self._pool.submit(key, design)
         try:
-            while (finished := self._pool.next()) is not None:
-                key, outcome = finished
-                attempts[key] = attempts.get(key, 0) + 1
-                outcome = checked(replace(outcome, attempts=attempts[key]), self._limits)
-                if self._policy.again(outcome) and not self._stopping:
-                    logger.info("call %s, repeated: %s", outcome.status, _last(outcome.message))
-                    self._pool.submit(key, by_key[key])
-                else:
-                    yield key, outcome
+            for group in (designs[:alone], designs[alone:]):
+                if not self._stopping:
+                    yield from self._outcomes(dict(group))
         finally:
             self._pool.abandon()
+
+    def _outcomes(self, designs: Mapping[int, Design]) -> Generator[tuple[int, Call], None, None]:
+        attempts: dict[int, int] = {}
+        for key, design in designs.items():
+            self._pool.submit(key, design)
+        while (finished := self._pool.next()) is not None:
+            key, outcome = finished
+            attempts[key] = attempts.get(key, 0) + 1
+            outcome = checked(replace(outcome, attempts=attempts[key]), self._limits)
+            if self._policy.again(outcome) and not self._stopping:
+                logger.info("call %s, repeated: %s", outcome.status, outcome.summary)
+                self._pool.submit(key, designs[key])
+            else:
+                yield key, outcome
 
     def cancel_waiting(self) -> None:
         """Begin no further call of this generation; those under way are still yielded."""
         self._stopping = True
         self._pool.cancel_waiting()
 
+    @property
+    def n_workers(self) -> int | None:
+        """How many calls can run at a time; None if nobody knows."""
+        return self._pool.size
+
     def close(self) -> None:
         """Give up the workers."""
         self._pool.close()
-
-
-def _last(message: str) -> str:
-    return (message.strip().splitlines() or [""])[-1]

@@ -16,11 +16,17 @@ from typing import Any, Protocol
 from archeng.errors import ExecutorError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
-from archeng.simulator.groups import kill_groups, owner
+from archeng.simulator.programs import kill_programs, owner
+from archeng.simulator.watchdog import watchdog
 
 
 class Pool(Protocol):
-    """What the evaluation loop needs."""
+    """What the evaluation loop needs.
+
+    ``size`` is the number of calls that can run at a time, None if nobody knows.
+    """
+
+    size: int | None
 
     def submit(self, key: int, design: Design) -> None:
         """Take a design; it may have to wait for its turn."""
@@ -42,6 +48,7 @@ class InProcess:
     """One call after the other, in this process."""
 
     def __init__(self, simulator: Simulator) -> None:
+        self.size: int | None = 1
         self._simulator = simulator
         self._waiting: deque[tuple[int, Design]] = deque()
 
@@ -62,6 +69,7 @@ class InProcess:
 
     def close(self) -> None:  # noqa: D102
         self._waiting.clear()
+        watchdog.rest()
 
 
 class Futures:
@@ -75,6 +83,8 @@ class Futures:
         Called at the end; does nothing for an executor that belongs to the user.
     abandoned : callable
         Called when calls under way are given up.
+    size : int or None
+        How many calls can run at a time.
     """
 
     def __init__(
@@ -82,7 +92,9 @@ class Futures:
         submit: Callable[[Design], Any],
         close: Callable[[], None],
         abandoned: Callable[[], None] = lambda: None,
+        size: int | None = None,
     ) -> None:
+        self.size = size
         self._submit, self._close, self._abandoned = submit, close, abandoned
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._open: dict[int, Any] = {}
@@ -131,6 +143,7 @@ class Futures:
     def close(self) -> None:  # noqa: D102
         self.abandon()
         self._close()
+        watchdog.rest()
 
 
 def threads(simulator: Simulator, count: int) -> Futures:
@@ -140,7 +153,8 @@ def threads(simulator: Simulator, count: int) -> Futures:
     return Futures(
         lambda design: executor.submit(_owned_call, me, simulator, design),
         lambda: executor.shutdown(wait=False, cancel_futures=True),
-        lambda: kill_groups(me),  # a thread cannot be stopped, the program it waits for can
+        lambda: kill_programs(me),  # a thread cannot be stopped, the program it waits for can
+        count,
     )
 
 
@@ -151,4 +165,9 @@ def _owned_call(me: object, simulator: Simulator, design: Design) -> Call:
 
 def foreign(simulator: Simulator, executor: Any) -> Futures:
     """Return a pool around the user's own executor, which stays open afterwards."""
-    return Futures(lambda design: executor.submit(call, simulator, design), lambda: None)
+    count = getattr(executor, "_max_workers", None)  # of concurrent.futures
+    return Futures(
+        lambda design: executor.submit(call, simulator, design),
+        lambda: None,
+        size=count if isinstance(count, int) else None,
+    )

@@ -2,7 +2,8 @@
 
 Each worker is a fresh interpreter in a session of its own, not a fork: safe with CasADi and
 threaded numeric libraries, deaf to the terminal's Ctrl-C, and killed with everything that it
-started. The user's script is not imported again, so no ``if __name__ == "__main__"`` is needed.
+started. That it has died is seen by its death: a process that it forked may keep its connection
+open. The user's script is not imported again, so no ``if __name__ == "__main__"`` is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ import cloudpickle
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
-from archeng.simulator.groups import kill_group
+from archeng.simulator.process_tree import kill_group, kill_tree
+from archeng.simulator.watchdog import marked, new_mark, watchdog
 from archeng.simulator.worker import VARIABLE
 
 _START_SECONDS = 120.0
@@ -41,28 +43,43 @@ main()
 
 @dataclass
 class _Worker:
-    """A worker process, and the call it is busy with."""
+    """A worker process, and the task it is busy with; at first it unpacks the function."""
 
     process: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
-    key: int | None = None
+    mark: str
+    unpacked: bool = False
+    task: tuple[int, Any] | None = None
     begin: float = 0.0
 
     def kill(self) -> None:
-        """End the process and everything that it started."""
-        _end(self.process)
+        """End the process; if it is busy, with everything that it started."""
+        _end(self.process, self.mark, tree=self.task is not None)
         self.connection.close()
 
+    @property
+    def dead(self) -> bool:
+        """Whether the process has ended, and has left no message."""
+        return self.process.poll() is not None and not self.connection.poll()
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Cut the lifeline, so that the worker ends its programs; then kill what is left."""
+
+def _end(process: subprocess.Popen[bytes], mark: str, tree: bool = True) -> None:
+    """Cut the lifeline, so that the worker ends its programs; then kill what is left.
+
+    That is the whole tree, or the worker's group only: what an idle worker has put into a session
+    of its own is meant to stay.
+    """
     assert process.stdin is not None
     with contextlib.suppress(OSError):
         process.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_SECONDS)
-    kill_group(process.pid)
+    if tree:
+        kill_tree(process.pid, mark)
+    else:
+        kill_group(process.pid)
     process.wait()
+    watchdog.forget(mark)
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,7 @@ class Ended:
     problem: str = ""
     status: CallStatus = CallStatus.OK
     seconds: float = 0.0
+    mistake: bool = False
 
 
 class Workers:
@@ -109,11 +127,13 @@ class Workers:
         """Return the next task that ends; None if there is nothing to wait for."""
         while not self._finished:
             self._assign()
-            busy = [w for w in self._workers if w.key is not None]
+            busy = self._busy()
             if not busy and not self._finished:
                 return None
             for ready in wait([w.connection for w in busy], self._patience(busy)):
                 self._collect(next(w for w in busy if w.connection is ready))
+            for worker in [w for w in self._busy() if w.dead]:
+                self._lose(worker)
             self._kill_overdue()
         return self._finished.popleft()
 
@@ -125,7 +145,7 @@ class Workers:
         """Forget every task; kill the workers that are busy."""
         self._waiting.clear()
         self._finished.clear()
-        for worker in [w for w in self._workers if w.key is not None]:
+        for worker in self._busy():
             self._drop(worker)
 
     def close(self) -> None:
@@ -134,12 +154,16 @@ class Workers:
         for worker in list(self._workers):
             self._drop(worker)
         self._listener.close()
+        watchdog.rest()
 
     # -- helpers ----------------------------------------------------------------------------
 
+    def _busy(self) -> list[_Worker]:
+        return [w for w in self._workers if w.task is not None]
+
     def _assign(self) -> None:
         """Give waiting designs to idle workers; start workers while there are too few."""
-        idle = [w for w in self._workers if w.key is None]
+        idle = [w for w in self._workers if w.task is None]
         for worker in [w for w in idle if w.process.poll() is not None]:  # killed while idle
             self._drop(worker)
             idle.remove(worker)
@@ -149,12 +173,17 @@ class Workers:
         for worker in idle:
             if not self._waiting:
                 return
-            key, argument = self._waiting.popleft()
-            worker.key, worker.begin = key, time.monotonic()
-            try:
-                worker.connection.send(argument)
-            except OSError:
-                self._lose(worker)
+            worker.task, worker.begin = self._waiting.popleft(), time.monotonic()
+            if worker.unpacked:
+                self._send(worker)
+
+    def _send(self, worker: _Worker) -> None:
+        """Send a worker its task; the clock begins."""
+        worker.begin = time.monotonic()
+        try:
+            worker.connection.send(worker.task)
+        except OSError:
+            self._lose(worker)
 
     def _patience(self, busy: list[_Worker]) -> float:
         """Seconds to wait for an answer: short, so that Ctrl-C and time-outs are heard."""
@@ -165,14 +194,23 @@ class Workers:
 
     def _collect(self, worker: _Worker) -> None:
         try:
-            good, value = worker.connection.recv()
+            key, good, value = worker.connection.recv()
         except (EOFError, OSError):
             self._lose(worker)
             return
-        assert worker.key is not None
-        ended = Ended(value) if good else Ended(problem=value, status=CallStatus.FAILED)
-        self._finished.append((worker.key, ended))
-        worker.key = None
+        assert worker.task is not None
+        if not worker.unpacked:
+            if not good:
+                raise ExecutorError(
+                    "The function cannot be unpacked in a worker process. Define it in a module "
+                    f"that the workers can import. The worker said:\n{value}"
+                )
+            worker.unpacked = True
+            self._send(worker)
+        elif key == worker.task[0]:
+            ended = Ended(value) if good else Ended(problem=value, status=CallStatus.FAILED)
+            self._finished.append((key, ended))
+            worker.task = None
 
     def _lose(self, worker: _Worker) -> None:
         """Note the end of a worker in the middle of a call."""
@@ -181,23 +219,31 @@ class Workers:
             worker.process.wait(_GRACE_SECONDS)
         code = worker.process.returncode
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        if not worker.unpacked:
+            self._drop(worker)
+            raise ExecutorError(
+                f"A worker process ended while it took the simulator ({how}); its own error is on "
+                "standard error."
+            )
         message = f"the worker process died during the call ({how})"
-        self._end(worker, CallStatus.LOST, message, seconds)
+        self._end(worker, Ended(None, message, CallStatus.LOST, seconds))
 
     def _kill_overdue(self) -> None:
         if self._timeout is None:
             return
-        for worker in [w for w in self._workers if w.key is not None]:
+        for worker in self._busy():
             seconds = time.monotonic() - worker.begin
             if seconds >= self._timeout and not worker.connection.poll():
-                message = f"no answer within {self._timeout:g} s; the process was killed"
-                self._end(worker, CallStatus.TIMED_OUT, message, seconds)
+                what = "no answer" if worker.unpacked else "the simulator was not unpacked"
+                message = f"{what} within {self._timeout:g} s; the process was killed"
+                status, mistake = CallStatus.TIMED_OUT, not worker.unpacked
+                self._end(worker, Ended(None, message, status, seconds, mistake))
 
-    def _end(self, worker: _Worker, status: CallStatus, message: str, seconds: float) -> None:
-        key = worker.key
+    def _end(self, worker: _Worker, ended: Ended) -> None:
+        assert worker.task is not None
+        key = worker.task[0]
         self._drop(worker)
-        assert key is not None
-        self._finished.append((key, Ended(None, message, status, seconds)))
+        self._finished.append((key, ended))
 
     def _drop(self, worker: _Worker) -> None:
         worker.kill()
@@ -206,21 +252,29 @@ class Workers:
     def _start(self, count: int) -> list[_Worker]:
         """Start workers side by side and send them the simulator."""
         settings = {"path": self._payload[0], "address": self._place, "key": self._key.hex()}
-        environment = {**os.environ, VARIABLE: json.dumps(settings)}
         processes: dict[int, subprocess.Popen[bytes]] = {}
+        marks: dict[int, str] = {}
         try:
             for _ in range(count):
+                mark = new_mark()
+                watchdog.watch(mark)
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _BEGIN],
                     stdin=subprocess.PIPE,
-                    env=environment,
+                    env={**marked(mark), VARIABLE: json.dumps(settings)},
                     start_new_session=True,
                 )
-                processes[process.pid] = process
-            started = [self._greet(processes) for _ in range(count)]
+                processes[process.pid], marks[process.pid] = process, mark
+                watchdog.watch(mark, process.pid)
+            started = []
+            for _ in range(count):
+                connection = self._accept(processes)
+                pid = connection.recv()
+                connection.send(self._payload)
+                started.append(_Worker(processes[pid], connection, marks[pid]))
         except BaseException as error:
             for process in processes.values():
-                _end(process)
+                _end(process, marks[process.pid])
             if isinstance(error, OSError | EOFError):
                 raise ExecutorError(
                     f"A worker process could not be started, or ended while it took the simulator "
@@ -229,20 +283,6 @@ class Workers:
             raise
         self._workers += started
         return started
-
-    def _greet(self, processes: dict[int, subprocess.Popen[bytes]]) -> _Worker:
-        """Accept the next worker that connects, and wait until it has the simulator."""
-        connection = self._accept(processes)
-        worker = _Worker(processes[connection.recv()], connection)
-        connection.send(self._payload)
-        problem = connection.recv()
-        if problem is not None:
-            worker.kill()
-            raise ExecutorError(
-                "The function cannot be unpacked in a worker process. Define it in a module that "
-                f"the workers can import. The worker said:\n{problem}"
-            )
-        return worker
 
     def _accept(self, processes: dict[int, subprocess.Popen[bytes]]) -> Connection[Any, Any]:
         """Wait until a new process connects, or report that one could not start."""
@@ -261,6 +301,7 @@ class Processes:
     """The pool of calls in worker processes."""
 
     def __init__(self, simulator: Simulator, count: int, timeout: float | None = None) -> None:
+        self.size: int | None = count
         self._workers = Workers(partial(call, simulator), count, timeout)
 
     def submit(self, key: int, design: Design) -> None:  # noqa: D102
@@ -273,7 +314,8 @@ class Processes:
         key, ended = answer
         if ended.status is CallStatus.OK:
             return key, ended.value
-        return key, Call(ended.status, float("nan"), ended.problem, ended.seconds)
+        nan = float("nan")
+        return key, Call(ended.status, nan, ended.problem, ended.seconds, mistake=ended.mistake)
 
     def cancel_waiting(self) -> None:  # noqa: D102
         self._workers.cancel_waiting()

@@ -3,7 +3,8 @@
 It takes a function once, then its arguments one by one, over a connection of its own, so that
 whatever a simulator prints cannot disturb it. Its standard input is a lifeline: when the
 parent dies, however it dies, the line closes and the worker ends, with the programs that
-the simulator started.
+the simulator started. If it cannot, because C code holds the interpreter, the parent's watchdog
+does it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import traceback
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from archeng.simulator.groups import kill_groups
+from archeng.simulator.process_tree import MARK, kill_tree
+from archeng.simulator.programs import kill_programs
+from archeng.simulator.watchdog import watchdog
 
 VARIABLE = "ARCHENG_WORKER"
 """Environment variable with the address of the pool; the simulator does not see it."""
@@ -27,6 +30,7 @@ def main() -> None:
     """Connect to the parent and serve until the connection closes."""
     settings = json.loads(os.environ.pop(VARIABLE))
     address = settings["address"]
+    watchdog.needed = False
     _watch_lifeline()
     place = tuple(address) if isinstance(address, list) else address
     with Client(place, authkey=bytes.fromhex(settings["key"])) as connection:
@@ -35,26 +39,38 @@ def main() -> None:
 
 
 def serve(connection: Connection[Any, Any]) -> None:
-    """Receive the function, then its arguments until there is nothing more to receive."""
+    """Receive the function, then keys and arguments until there is nothing more to receive.
+
+    Messages to the parent are (key, whether all is well, value or traceback); the first one,
+    about the function itself, has no key.
+    """
+    me = os.getpid()
     try:
         sys.path[:], data = connection.recv()
         function = pickle.loads(data)
     except EOFError:
         return
-    except Exception:
-        connection.send(traceback.format_exc())
+    except BaseException:  # a module that calls sys.exit, ...
+        _answer(connection, me, None, False, traceback.format_exc())
         return
-    connection.send(None)
+    _answer(connection, me, None, True, None)
     while True:
         try:
-            argument = connection.recv()
+            key, argument = connection.recv()
         except (EOFError, OSError):
             return
         try:
-            answer = (True, function(argument))
-        except Exception:
-            answer = (False, traceback.format_exc())
-        connection.send(answer)
+            good, value = True, function(argument)
+        except BaseException:
+            good, value = False, traceback.format_exc()
+        _answer(connection, me, key, good, value)
+
+
+def _answer(connection: Connection[Any, Any], me: int, key: Any, good: bool, value: Any) -> None:
+    """Send a message, unless this is a process that the user's code forked: that one ends."""
+    if os.getpid() != me:
+        os._exit(1)
+    connection.send((key, good, value))
 
 
 def _watch_lifeline() -> None:
@@ -66,7 +82,8 @@ def _watch_lifeline() -> None:
     def watch() -> None:
         while os.read(lifeline, 1):
             pass
-        kill_groups()
+        kill_programs()
+        kill_tree(os.getpid(), os.environ.get(MARK, ""))
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -88,8 +88,21 @@ def test_candidates_are_feasible_designs_with_their_certificate() -> None:
 def test_asking_again_returns_the_same_candidates() -> None:
     run = Run(make(), seed=1)
     first, second = run.ask(), run.ask()
-    assert [a is b for a, b in zip(first, second, strict=True)] == [True] * 6
+    assert [a.design == b.design for a, b in zip(first, second, strict=True)] == [True] * 6
     assert run.n_evaluations == 0
+
+
+def test_what_is_written_into_a_candidate_is_not_recorded() -> None:
+    run = Run(make(), seed=1)
+    certified = [c.design.x.copy() for c in run.ask() if c.design is not None]
+    for candidate in run.ask():
+        assert candidate.design is not None
+        for array in (candidate.design.x, candidate.sampled):
+            array.setflags(write=True)
+            array[:] = 0.123
+    run.tell([1.0] * 6)
+    assert [e.x.tolist() for e in run.evaluations] == [x.tolist() for x in certified]
+    assert not any(np.all(e.sampled == 0.123) for e in run.evaluations)
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0] * 7])

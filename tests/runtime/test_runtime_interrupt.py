@@ -91,7 +91,7 @@ def test_a_second_ctrl_c_stops_at_once(workers: Any, runs: Runs, tmp_path: Path)
         what="solve", journal=journal, log=log, delay=3000.0, workers=workers, outcome=outcome,
         errors=errors,
     )  # fmt: skip
-    wait_for(lambda: len(begun(log)) >= (workers or 1), "the first calls")
+    wait_for(lambda: begun(log), "the first call, which is made alone")
     processes = descendants(pid)
     interrupt(pid)
     wait_for(lambda: errors.exists() and "Ctrl-C again" in errors.read_text(), "the first Ctrl-C")
@@ -116,7 +116,7 @@ def test_a_second_ctrl_c_ends_the_programs(workers: Any, runs: Runs, tmp_path: P
     def programs() -> list[psutil.Process]:
         return [p for p in descendants(pid) if p.name() == "sleep"]
 
-    wait_for(lambda: len(programs()) == (2 if workers else 1), "the programs")
+    wait_for(programs, "the program of the first call, which is made alone")
     started = programs()
     try:
         interrupt(pid)
@@ -141,9 +141,9 @@ def test_a_killed_run_takes_its_workers_and_their_programs_along(
     def programs() -> list[psutil.Process]:
         return [p for p in descendants(pid) if p.name() == "sleep"]
 
-    wait_for(lambda: len(programs()) == 2, "the programs")
+    wait_for(programs, "the program of the first call")
     processes = descendants(pid)
-    assert len(processes) == 6  # workers, shells, programs
+    assert len(processes) == 4  # worker, shell, program, watchdog
     runs.kill(pid)
     wait_for(lambda: gone(processes), "the end of workers and programs", SOON)
 
@@ -158,7 +158,7 @@ def test_nothing_is_left_of_a_killed_run(
     pid = runs.start(what="solve", journal=None, log=log, workers=1, delay=3000.0)
     wait_for(lambda: begun(log), "the first call")
     processes = descendants(pid)
-    assert len(processes) == 1
+    assert len(processes) == 2  # worker and watchdog
     os.kill(pid, number)
     wait_for(lambda: not alive(pid) and gone(processes), "the end of the workers", SOON)
     wait_for(lambda: set(runs.place.iterdir()) == before, "the end of the folder", 5.0)

@@ -181,6 +181,7 @@ def test_workers_see_the_environment_of_the_run(monkeypatch: pytest.MonkeyPatch)
 
     def simulator(design: Design) -> float:
         mine = dict(os.environ)
+        assert mine.pop("ARCHENG_TREE")  # by which a worker's programs are known
         if mine != expected:
             different = {k for k in {*mine, *expected} if mine.get(k) != expected.get(k)}
             raise ValueError(f"different: {sorted(different)}")

@@ -47,11 +47,12 @@ def test_integers_are_numbers(design: Design, value: Any) -> None:
     assert call(lambda d: value, design).objective == 3.0
 
 
-def test_the_simulator_gets_the_very_design(design: Design) -> None:
+def test_the_simulator_gets_a_copy_of_the_very_design(design: Design) -> None:
     seen = []
     call(lambda d: seen.append(d) or 1.0, design)
     assert seen == [design]
-    assert seen[0] is design
+    assert seen[0].variables == design.variables
+    assert not np.shares_memory(seen[0].x, design.x)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, np.array([np.nan]), np.float32("inf")])
