@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from archeng.cli.first_call import first_call, first_call_lines
 from archeng.cli.load import load_model
 from archeng.cli.open_study import opened
 from archeng.cli.plain import write_json
@@ -45,7 +46,16 @@ def check(options: argparse.Namespace) -> int:
         with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
             fs = compile_model(model)
         diagnosis = diagnose(model, seed=options.seed)
-        _show(model, fs, diagnosis, study, options.json)
+        if not options.json:
+            _show(model, fs, diagnosis, study)
+        call = None
+        if diagnosis.feasible and options.simulate:
+            call = first_call(target, options.object)
+        if options.json:
+            more = {"study": study, "first_call": call}
+            write_json(diagnosis.to_dict() | {k: v for k, v in more.items() if v is not None})
+        elif call is not None:
+            sys.stdout.write(visible("\n" + "\n".join(first_call_lines(call)) + "\n"))
         if not diagnosis.feasible:
             return 1
         if fs is not None:
@@ -59,17 +69,13 @@ def _show(
     fs: FeasibleSet | None,
     diagnosis: Diagnosis,
     study: dict[str, Any] | None,
-    as_json: bool,
 ) -> None:
-    if as_json:
-        more = {} if study is None else {"study": study}
-        write_json({**diagnosis.to_dict(), **more})
-        return
     head = str(model) if fs is None else _tables(model, fs)
     sys.stdout.write(visible(f"{head}\n\n{diagnosis}\n"))
     if study is not None:
         lines = (f"  {k}: {v}" for k, v in study.items() if v is not None)
         sys.stdout.write("\nstudy:\n" + "\n".join(lines) + "\n")
+    sys.stdout.flush()  # a simulation may follow, and take its time
 
 
 @contextlib.contextmanager

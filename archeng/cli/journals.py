@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from archeng.cli.plain import plain, write_json
-from archeng.cli.target import journal_of
+from archeng.cli.target import how_to_resume, journal_of
 from archeng.errors import SettingsError
 from archeng.journal import Journal, readable
 from archeng.plain_text import cell, visible
@@ -116,6 +116,7 @@ def status_data(journal: Journal) -> dict[str, Any]:
         "active_constraints": generations[-1]["n_active"] if generations else None,
         "simulated": sorted(options.limits.names),
         "best": None if best is None else _best_data(best, header),
+        "resume": how_to_resume(journal.path, header["own_objective"]),
     }
 
 
@@ -163,7 +164,7 @@ def situation(data: Mapping[str, Any]) -> str:
         return "running"
     if data["state"] == "ended":
         return f"ended because {StopReason[data['stop_reason']].value}"
-    return "not running, it was cut off or ended with an error; `archeng resume` goes on with it"
+    return f"not running, it was cut off or ended with an error; {data['resume']} goes on with it"
 
 
 def _created(path: str) -> Any:

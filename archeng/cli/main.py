@@ -31,6 +31,9 @@ _RUN = "a study's folder, its study.toml, or a journal (default: the present fol
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all went well, 1 if the answer is no, 2 for a wrong input."""
+    for stream in (sys.stdout, sys.stderr):  # consoles that do not know all characters
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     options = _parsed(arguments)
     try:
         code = int(options.command(options))
@@ -129,13 +132,19 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="show a model and diagnose its constraints",
         description="Print variables, rows with their kinds, and a diagnosis: a feasible design\n"
         "or a minimal set of conflicting constraints; degrees of freedom, redundant and badly\n"
-        "scaled rows. Exit code 1 if no feasible design is found. No simulator is called.",
+        "scaled rows. Exit code 1 if no feasible design is found. No simulator is called, except\n"
+        "with --simulate: once, at the first design of the run.",
     )
     parser.add_argument(
         "file", nargs="?", help="a study's folder, study.toml, Python file, .nl file or journal"
     )
     _add_object(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default 0)")
+    parser.add_argument(
+        "--simulate",
+        action="store_true",
+        help="make one call of the simulator; show its answer and its time",
+    )
     _add_json(parser)
 
 

@@ -16,7 +16,7 @@ from archeng.cli.plain import result_data, write_json
 from archeng.cli.renew import make_free
 from archeng.cli.study_file import StudyFile
 from archeng.cli.target import study_beside, study_or_file
-from archeng.errors import JournalError, SettingsError, StudyFileError
+from archeng.errors import JournalError, SettingsError, SimulatorError, StudyFileError
 from archeng.journal import Journal, readable
 from archeng.model import as_model
 from archeng.plain_text import visible
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         if keywords.get("journal") is not None:
             again = _resume_command(target, options, Path(keywords["journal"]))
             make_free(Path(keywords["journal"]), again, options.force)
-        with _own_workers(study, options) as more:
+        with _own_workers(study, options) as more, _naming(again):
             result = solve(study.model, study.simulator, **{**keywords, **more})
         return _report(result, options, keywords.get("journal"), again)
 
@@ -52,7 +52,8 @@ def go_on(options: argparse.Namespace) -> int:
     keywords = {**_given(options, _LIMITS), **_runtime(options)}
     keywords["retry_failed"] = options.retry_failed
     if target is None:
-        return _report(resume(journal, **keywords), options, journal, "the same command")
+        with _naming("the same command"):
+            return _report(resume(journal, **keywords), options, journal, "the same command")
     with opened(target, options.object) as study:
         own, model = dict(study.options), study.model
         arguments = {k: v for k, v in own.items() if k not in _SOLVE}
@@ -63,7 +64,7 @@ def go_on(options: argparse.Namespace) -> int:
             taken = (*taken, *_LIMITS)
             _check_same(journal, target.options)
         keywords = {**{k: own[k] for k in taken if k in own}, **keywords}
-        with _own_workers(study, options) as more:
+        with _own_workers(study, options) as more, _naming("the same command"):
             result = resume(journal, study.simulator, model=model, **{**keywords, **more})
         return _report(result, options, journal, "the same command")
 
@@ -83,6 +84,20 @@ def _own_workers(study: OpenStudy, options: argparse.Namespace) -> Iterator[dict
         return
     with study.workers as workers:
         yield {} if workers is None else {"workers": workers}
+
+
+@contextlib.contextmanager
+def _naming(again: str) -> Iterator[None]:
+    """Add to an error of the simulator what to type once it is mended, if there is a journal."""
+    try:
+        yield
+    except SimulatorError as error:
+        if again and error.evaluations:
+            error.args = (
+                f"{error}\nOnce it is mended, {again} goes on with the run; --retry-failed "
+                "simulates the failed calls of the last generation again.",
+            )
+        raise
 
 
 def _resume_command(target: StudyFile | Path, options: argparse.Namespace, journal: Path) -> str:

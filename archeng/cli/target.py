@@ -59,6 +59,24 @@ def study_beside(journal: Path) -> StudyFile | None:
     return study if study.journal.resolve() == journal.resolve() else None
 
 
+def how_to_resume(journal: Path, own_objective: bool) -> str:
+    """Return what goes on with the run of a journal; of a script's the script has to.
+
+    ``own_objective``: the model's own objective was optimised, there is no simulator.
+    """
+    try:
+        beside = study_beside(journal) is not None
+    except StudyFileError:
+        beside = True
+    shown = _short(journal.resolve())
+    if beside or own_objective:
+        return f"`archeng resume {shown}`"
+    return (
+        f"archeng.resume({str(shown)!r}, simulator), or `archeng resume {shown} FILE.py` with the "
+        "file of its simulator,"
+    )
+
+
 def _no_study(argument: str | None, folder: Path, command: str) -> str:
     where = "here" if argument is None else f"in {argument}"
     text = f"There is no {FILE} {where}."

@@ -37,6 +37,7 @@ examples:
     "check": """\
 examples:
   archeng check               the study in this folder
+  archeng check --simulate    and one call of its simulator
   archeng check model.py      a Python file with a CasADi or Pyomo model
   archeng check plant.nl      a model written by AMPL, GAMS, JuMP or Pyomo
   archeng check --json | jq .conflicts

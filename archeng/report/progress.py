@@ -96,7 +96,7 @@ class ProgressLine:
         """Show a call that did not end well, as it happens."""
         self._failures += 1
         if self._failures <= _SHOWN_FAILURES:
-            after = f"after {_duration(call.seconds)}"
+            after = f"after {duration(call.seconds)}"
             self._write_line(f"call {call.status.replace('_', ' ')} {after}: {call.summary}")
         if self._failures == _SHOWN_FAILURES:
             self._write_line("further failed calls are only counted")
@@ -143,11 +143,11 @@ class ProgressLine:
     def _times(self, run: _Observable, seconds: float) -> str:
         made = run.n_evaluations - (self._first_calls or 0)
         if made <= 0:
-            return _duration(seconds)
+            return duration(seconds)
         each = seconds / made
-        text = f"{_duration(seconds)}, {each:.2g} s/call"
+        text = f"{duration(seconds)}, {each:.2g} s/call"
         if run.max_evaluations and not run.stopped:
-            text += f", at most {_duration(each * (run.max_evaluations - run.n_evaluations))} left"
+            text += f", at most {duration(each * (run.max_evaluations - run.n_evaluations))} left"
         return text
 
 
@@ -204,7 +204,10 @@ def _repairs(kinds: dict[str, int]) -> str:
     return f"repaired {sum(repaired.values())}/{size}{detail}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if 0 < seconds < 0.1:
+        return f"{seconds:.2g} s"
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -69,10 +69,9 @@ def process(folder: Path, *arguments: Any, **options: Any) -> subprocess.Complet
         [sys.executable, "-m", "archeng", *map(str, arguments)],
         cwd=folder,
         capture_output=True,
-        text=True,
         timeout=PATIENCE,
         check=False,
-        **{"env": environment(), **options},
+        **{"env": environment(), "text": True, **options},
     )
 
 
