@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import io
 import logging
+import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from runtime_helpers import bowl, line, reading, reference, solve_case
+from runtime_helpers import (
+    assert_same,
+    bowl,
+    environment,
+    line,
+    reading,
+    reference,
+    solve_case,
+)
 
 import archeng
 import archeng.cli
-from archeng import Model, ProgressLine
+from archeng import Design, Model, ProgressLine
 from archeng.errors import SettingsError
+from archeng.simulator import Call, CallStatus
 
 NAME = "budget within a generation"
 
@@ -74,6 +87,120 @@ def test_a_terminal_shows_one_line_and_the_time_left() -> None:
     assert "33/33 calls" in lines[-1]
 
 
+class Broken(io.StringIO):
+    """A stream whose reader goes away, or whose disk fills up, after some writes."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error, self.writes = error, 0
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        if self.writes > 2:
+            raise self.error
+        return super().write(text)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BrokenPipeError(32, "Broken pipe"),
+        OSError(5, "Input/output error"),
+        OSError(28, "No space left on device"),
+        ValueError("I/O operation on closed file."),
+    ],
+)
+def test_a_stream_that_breaks_does_not_end_the_run(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    stream = Broken(error)
+    result = solve_case("failures", callback=ProgressLine(stream, every=0.0))
+    assert_same(result, reference("failures"))
+    assert stream.writes == 3
+    [warning] = [r for r in caplog.records if r.levelno == logging.WARNING]
+    assert "no longer shown" in warning.getMessage()
+
+
+def test_a_standard_error_whose_reader_ends_does_not_end_the_run(tmp_path: Path) -> None:
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import sys, time, archeng\n"
+        "model = archeng.Model('m')\n"
+        "model.variable('x', lower=0, upper=1, shape=3)\n"
+        "def simulator(design):\n"
+        "    time.sleep(0.03)\n"
+        "    return float(design.x @ design.x)\n"
+        "run = archeng.Run(model, simulator, seed=1, max_evaluations=120,\n"
+        "    settings=archeng.Settings(surrogate='none', stop_tests=False),\n"
+        "    callback=archeng.ProgressLine(every=0.01))\n"
+        "print(run.run().nfev)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as run:
+        assert run.stderr is not None
+        assert run.stdout is not None
+        assert "calls" in run.stderr.readline()
+        run.stderr.close()
+        assert run.stdout.read().strip() == "120"
+
+
+class Ascii(io.StringIO):
+    encoding = "ascii"
+
+    def write(self, text: str) -> int:
+        return super().write(text.encode("ascii").decode())
+
+
+def test_failures_are_shown_in_any_encoding_and_only_so_many() -> None:
+    stream = Ascii()
+    progress = ProgressLine(stream)
+    for k in range(30):
+        progress.failed(Call(CallStatus.FAILED, float("nan"), f"σ too large {k}", 1.5))
+    shown = stream.getvalue().splitlines()
+    assert shown[0] == "call failed after 1.5 s: \\u03c3 too large 0"
+    assert len(shown) == 11
+    assert "only counted" in shown[-1]
+
+
+def test_idle_workers_are_said_with_what_would_use_more() -> None:
+    def slow(design: Design) -> float:
+        time.sleep(0.05)
+        return bowl(design)
+
+    stream = io.StringIO()
+    options: dict[str, Any] = {"simulator": slow, "workers": "threads:8", "max_evaluations": 22}
+    solve_case("proposals", callback=ProgressLine(stream, every=0.0), **options)
+    assert stream.getvalue().count("Settings(proposals=8) would use more") == 1
+    last = stream.getvalue().splitlines()[-1]
+    [(busy, of)] = re.findall(r"(\d\.\d) of (\d) workers busy", last)
+    assert 0.1 < float(busy) <= 1.0
+    assert of == "8"
+
+
+def test_busy_workers_are_not_said_to_be_idle() -> None:
+    def slow(design: Design) -> float:
+        time.sleep(0.05)
+        return bowl(design)
+
+    stream = io.StringIO()
+    options: dict[str, Any] = {"simulator": slow, "workers": "threads:1", "max_evaluations": 48}
+    solve_case(NAME, callback=ProgressLine(stream, every=0.0), **options)
+    assert "workers busy" not in stream.getvalue()
+
+
+def test_short_calls_are_no_reason_for_advice() -> None:
+    """Workers are idle because the calls take no time: more proposals would not use them."""
+    stream = io.StringIO()
+    options: dict[str, Any] = {"workers": "threads:8", "max_evaluations": 22}
+    solve_case("proposals", callback=ProgressLine(stream, every=0.0), **options)
+    assert "would use more" not in stream.getvalue()
+
+
 def test_to_pandas() -> None:
     result = solve_case("failures")
     table = result.to_pandas()
@@ -125,6 +252,6 @@ def test_a_changed_version_is_logged(
     solve_case(NAME, journal=tmp_path / "run.db", max_evaluations=8)
     with reading(tmp_path / "run.db") as opened:
         assert set(opened.header()["versions"]) >= {"archeng", "casadi", "numpy", "python"}
-    monkeypatch.setattr("archeng.runner.stored.__version__", "99.0")
+    monkeypatch.setattr("archeng.runner.moved.__version__", "99.0")
     archeng.resume(tmp_path / "run.db", bowl)
     assert "99.0" in caplog.text
