@@ -50,6 +50,8 @@ class Course:
         Makes the candidates and says what is learned from them.
     limits : Limits
         Of the simulated constraints.
+    max_time : float, optional
+        Seconds that the search for a first feasible design may take.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Course:
         max_restarts: int,
         handler: Handler,
         limits: Limits,
+        max_time: float | None = None,
     ) -> None:
         self.wide = wide
         self.n_restarts = 0
@@ -71,7 +74,7 @@ class Course:
         self._settings, self._rng = settings, rng
         self._max_restarts = max_restarts
         self._handler, self._limits = handler, limits
-        self._starts = Starts(repairer, wide, settings.start_candidates, rng)
+        self._starts = Starts(repairer, wide, settings.start_candidates, rng, max_time)
         self._bipop = Bipop(
             population_size or default_population_size(wide.n),
             adaptive=settings.restart_shares == "adaptive",

@@ -136,6 +136,7 @@ class Run:
             options.restarts,
             self._handler,
             limits,
+            options.max_time,
         )
         self._interruption = Interruption()
         self._begin = time.monotonic()

@@ -10,7 +10,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ModelError
 from archeng.repair import Repairer
-from archeng.sampling import feasible_points
+from archeng.sampling import Patience, feasible_points
 
 logger = logging.getLogger("archeng")
 
@@ -26,11 +26,19 @@ class Starts:
     count : int
         How many points are prepared at a time.
     rng : numpy.random.Generator
+    max_time : float, optional
+        Seconds that the search for the first one may take.
     """
 
     def __init__(
-        self, repairer: Repairer, wide: Distribution, count: int, rng: np.random.Generator
+        self,
+        repairer: Repairer,
+        wide: Distribution,
+        count: int,
+        rng: np.random.Generator,
+        max_time: float | None = None,
     ) -> None:
+        self._max_time = max_time
         self._repairer, self._wide, self._count, self._rng = repairer, wide, count, rng
         self.points: list[Floats] = []
 
@@ -57,12 +65,13 @@ class Starts:
 
     def _first(self, start: Floats | None) -> Floats:
         if start is None:
-            return self.next()
+            self._prepare(self._max_time)
+            return self.points.pop(0)
         repair = self._repairer.repair(start, replace(self._wide, mean=start))
         if repair.feasible:
             return repair.x
         logger.warning("the start could not be repaired; beginning at the nearest point found")
-        self._prepare()
+        self._prepare(self._max_time)
         distances = np.sum(self._wide.whiten(np.array(self.points) - start) ** 2, axis=1)
         return self.points.pop(int(np.argmin(distances)))
 
@@ -72,5 +81,8 @@ class Starts:
             self._prepare()
         return self.points.pop(0)
 
-    def _prepare(self) -> None:
-        self.points = list(feasible_points(self._repairer, self._count, self._rng))
+    def _prepare(self, max_time: float | None = None) -> None:
+        name = self._repairer.feasible_set.name
+        self.points = list(
+            feasible_points(self._repairer, self._count, self._rng, Patience(name, max_time))
+        )

@@ -16,6 +16,7 @@ from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet
 from archeng.ranking import mid_ranks
 from archeng.repair import Repair, Repairer
+from archeng.sampling.patience import Patience
 from archeng.sampling.spread import farthest
 from archeng.strategy import default_parameters, initial_state, sample, update
 
@@ -47,10 +48,13 @@ def deviations(feasible_set: FeasibleSet) -> Floats:
 
 
 @one_thread
-def feasible_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Floats:
+def feasible_points(
+    repairer: Repairer, k: int, rng: np.random.Generator, patience: Patience | None = None
+) -> Floats:
     """Return k feasible points (k, n), as different as possible.
 
-    Fewer rows come back only if the feasible set has fewer distinct points.
+    Fewer rows come back only if the feasible set has fewer distinct points, or the user's time is
+    up.
 
     Raises
     ------
@@ -59,15 +63,20 @@ def feasible_points(repairer: Repairer, k: int, rng: np.random.Generator) -> Flo
     """
     fs = repairer.feasible_set
     wide = initial_distribution(np.zeros(fs.n), deviations(fs))
-    pool = [r.x for r in first_points(repairer, wide, k, rng)]
-    pool += _combinations(repairer, wide, pool, 3 * k, rng)
+    patience = patience or Patience(fs.name)
+    pool = [r.x for r in first_points(repairer, wide, k, rng, patience)]
+    pool += _combinations(repairer, wide, pool, 3 * k, rng, patience)
     points = np.array(pool)
     chosen, _ = farthest(wide.whiten(points), k, int(rng.integers(len(points))))
     return points[chosen]
 
 
 def first_points(
-    repairer: Repairer, wide: Distribution, k: int, rng: np.random.Generator
+    repairer: Repairer,
+    wide: Distribution,
+    k: int,
+    rng: np.random.Generator,
+    patience: Patience | None = None,
 ) -> list[Repair]:
     """Return up to 2k repaired samples, or the answer of the search if none can be repaired.
 
@@ -76,11 +85,12 @@ def first_points(
     InfeasibleModelError
         If nothing is found.
     """
-    found, failed = repaired_samples(repairer, wide, k, rng)
+    patience = patience or Patience(repairer.feasible_set.name)
+    found, failed = repaired_samples(repairer, wide, k, rng, patience)
+    if not found and not patience.ended:
+        found = _rank_sum_search(repairer, wide, rng, patience)
     if not found:
-        found = _rank_sum_search(repairer, wide, rng)
-    if not found:
-        raise _no_feasible_point(repairer.feasible_set, failed, wide)
+        raise _no_feasible_point(repairer.feasible_set, failed, wide, patience)
     return found
 
 
@@ -94,7 +104,11 @@ def _uniform(fs: FeasibleSet, wide: Distribution, rng: np.random.Generator) -> F
 
 
 def repaired_samples(
-    repairer: Repairer, wide: Distribution, k: int, rng: np.random.Generator
+    repairer: Repairer,
+    wide: Distribution,
+    k: int,
+    rng: np.random.Generator,
+    patience: Patience | None = None,
 ) -> tuple[list[Repair], list[Repair]]:
     """Repair uniform samples until there are 2k feasible ones or the attempts are used up."""
     fs = repairer.feasible_set
@@ -108,11 +122,13 @@ def repaired_samples(
         (found if repair.feasible else failed).append(repair)
         if len(found) >= 2 * k or (found and i >= attempts):
             break
+        if patience is not None and patience.over(len(found), i + 1):
+            break
     return found, failed
 
 
 def _rank_sum_search(
-    repairer: Repairer, wide: Distribution, rng: np.random.Generator
+    repairer: Repairer, wide: Distribution, rng: np.random.Generator, patience: Patience
 ) -> list[Repair]:
     """CMA-ES on the sum of the mid-ranks of all violations [SA22 ssec:vs-aal-mcr].
 
@@ -133,16 +149,25 @@ def _rank_sum_search(
                 repair = repairer.repair(candidates[order[0]], state.distribution)
                 if repair.feasible:
                     return [repair]
+            if patience.over(0, _MOST_ATTEMPTS):
+                return []
             state = update(state, parameters, candidates[order], "covariant")
     return []
 
 
 def _combinations(
-    repairer: Repairer, wide: Distribution, pool: list[Floats], k: int, rng: np.random.Generator
+    repairer: Repairer,
+    wide: Distribution,
+    pool: list[Floats],
+    k: int,
+    rng: np.random.Generator,
+    patience: Patience,
 ) -> list[Floats]:
     """Repaired random combinations of pairs of feasible points."""
     points = []
     for _ in range(k):
+        if patience.over(len(pool), 0):
+            break
         i, j = rng.integers(len(pool), size=2)
         t = rng.uniform(-0.1, 1.1)
         repair = repairer.repair(pool[i] + t * (pool[j] - pool[i]), wide, pool[i])
@@ -152,7 +177,7 @@ def _combinations(
 
 
 def _no_feasible_point(
-    fs: FeasibleSet, failed: list[Repair], wide: Distribution
+    fs: FeasibleSet, failed: list[Repair], wide: Distribution, patience: Patience
 ) -> InfeasibleModelError:
     """Name the rows violated or active at the point that violates least."""
 
@@ -169,8 +194,14 @@ def _no_feasible_point(
     others = [j for j in best.active if j not in violated]
     lines = [f"  {fs.rows[j]}: violated by {violations[j]:.3g}" for j in violated]
     lines += [f"  {fs.rows[j]}: at its limit" for j in others]
+    found_in = f"{len(failed)} attempts"
+    if patience.ended:
+        found_in = (
+            f"{patience.seconds:.0f} s ({found_in}), and then the search was ended; there may be "
+            "one (a larger max_time= allows a longer search)"
+        )
     return InfeasibleModelError(
-        f"No feasible design of model {fs.name!r} was found in {len(failed)} attempts. At the "
+        f"No feasible design of model {fs.name!r} was found in {found_in}. At the "
         f"least violating point these constraints are in conflict:\n" + "\n".join(lines) + "\n"
         "Relax one of them, or give the variables a start= near a feasible design.",
         [str(fs.rows[j]) for j in (*violated, *others)],
