@@ -110,11 +110,45 @@ def text(name: str, value: Any, error: Error = SettingsError) -> str:
     return value
 
 
+def texts(name: str, value: Any, size: int, error: Error = SettingsError) -> list[str]:
+    """Return one text for each of so many things."""
+    try:
+        found = [] if isinstance(value, str | bytes) else list(value)
+    except Exception:  # whatever is no sequence may say so in its own way
+        found = []
+    if len(found) != size or not all(isinstance(word, str) and word for word in found):
+        raise error(
+            f"{name} must have one text for each of the {size} entries, got {shown(value)}."
+        )
+    return [str(word) for word in found]
+
+
 def function(name: str, value: Any, error: Error = SettingsError) -> Any:
     """Return something that can be called."""
     if not callable(value):
         raise error(f"{name} must be a function, got {shown(value)}.")
     return value
+
+
+def takes_one(name: str, value: Any, error: Error = SettingsError) -> Any:
+    """Return a function that can be called with one argument."""
+    function(name, value, error)
+    try:
+        inspect.signature(value).bind(None)
+    except ValueError:  # built-in functions have no signature
+        pass
+    except TypeError as wrong:
+        raise error(f"{name} must take one argument, got {shown(value)}: {wrong}.") from wrong
+    return value
+
+
+def mapping(name: str, value: Any, error: Error = SettingsError) -> dict[str, Any]:
+    """Return what is given by name, nothing for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise error(f"{name} must be a dictionary by name, got {shown(value)}.")
+    return {text(f"{name}: a name", key, error): entry for key, entry in value.items()}
 
 
 def file_path(name: str, value: Any, error: Error = SettingsError) -> Path:
@@ -134,10 +168,11 @@ def floats(value: Any) -> NDArray[np.float64]:
         If they are none; the caller knows what they are for, and says it.
     """
     try:
-        if np.iscomplexobj(value):
-            raise ValueError("complex numbers")
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if isinstance(value, str | bytes) or kind in tuple("cSUmM") or np.ma.is_masked(value):
+            raise ValueError("not real numbers")
         return np.asarray(value, dtype=float)
-    except (ArithmeticError, AttributeError, RuntimeError, TypeError) as error:
+    except Exception as error:  # an object may raise anything
         raise ValueError(str(error)) from error
 
 

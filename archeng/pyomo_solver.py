@@ -27,7 +27,7 @@ from pyomo.opt import (
 )
 
 from archeng._version import __version__
-from archeng.checks import unknown_options
+from archeng.checks import flag, mapping, takes_one, unknown_options
 from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
 from archeng.report import ProgressLine
 from archeng.result import Result, Status
@@ -149,7 +149,9 @@ class ArchengSolver:
         if strange:
             hints = dict.fromkeys(_OPTIONS, "It goes into options={...}.")
             raise SettingsError(unknown_options("solve()", strange, _OWN, hints))
-        keywords = {**self.options, **dict(options or {})}
+        flag("tee", tee)
+        flag("load_solutions", load_solutions)
+        keywords = {**self.options, **mapping("options", options)}
         unknown = sorted(set(keywords) - set(_OPTIONS))
         if unknown:
             raise SettingsError(unknown_options('SolverFactory("archeng")', unknown, _OPTIONS))
@@ -181,7 +183,7 @@ class ArchengSolver:
 
 
 def _callbacks(*callbacks: Any) -> Callable[[Any], None] | None:
-    wanted = [c for c in callbacks if c is not None]
+    wanted = [takes_one("callback", c) for c in callbacks if c is not None]
 
     def every(run: Any) -> None:
         for callback in wanted:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import file_path
 from archeng.errors import ModelError, ResultFileError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import (
@@ -278,7 +279,11 @@ class Result:
             "activity": [asdict(a) for a in self.activity],
             "provenance": dict(self.provenance),
         }
-        Path(path).write_text(json.dumps(_plain(data), allow_nan=False), encoding="utf-8")
+        text = json.dumps(_plain(data), allow_nan=False)
+        try:
+            file_path("path", path, ResultFileError).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ResultFileError(f"{path}: cannot be written ({error.strerror}).") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -289,8 +294,9 @@ class Result:
         ResultFileError
             If the file is not such a result, or is damaged.
         """
+        file = file_path("path", path, ResultFileError)
         try:
-            data = _restored(json.loads(Path(path).read_text(encoding="utf-8")))
+            data = _restored(json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError, RecursionError) as error:
             raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
         if not isinstance(data, dict) or data.get("format") != _FORMAT:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import shown, unknown_options
+from archeng.checks import function, shown, takes_one, unknown_options
 from archeng.errors import SettingsError
 from archeng.model import from_scipy
 from archeng.result import Result, Status
@@ -197,14 +197,14 @@ class _Callback:
     """SciPy's callback as one of a run."""
 
     def __init__(self, callback: Callable[..., Any]) -> None:
-        if not callable(callback):
-            raise SettingsError(f"callback must be callable, got {shown(callback)}.")
-        self._callback = callback
+        self._callback = function("callback", callback)
         try:
             parameters = set(inspect.signature(callback).parameters)
         except (TypeError, ValueError):  # built-in functions have no signature
             parameters = set()
         self._wants_result = parameters == {"intermediate_result"}
+        if not self._wants_result:
+            takes_one("callback", callback)
 
     def __call__(self, run: Run) -> None:
         from scipy.optimize import OptimizeResult

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from archeng.checks import file_path
 from archeng.errors import JournalError
 from archeng.journal.arrays import packed
 from archeng.journal.checksum import checksum
@@ -129,9 +130,10 @@ def check_free(file: Path) -> None:
 
 def existing(path: str | Path) -> Path:
     """Return the file behind a path: a link and what it points to are one journal."""
-    if not Path(path).is_file():
+    path = file_path("journal", path, JournalError)
+    if not path.is_file():
         raise JournalError(f"{path}: there is no such journal.")
-    return Path(path).resolve()
+    return path.resolve()
 
 
 def check_one_name(file: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import is_real, shown
 from archeng.errors import ModelError
 from archeng.model.relation import Row
 from archeng.model.tolerance import declared_box, default_half_widths, neighbourhood
@@ -65,13 +66,9 @@ def half_width(tolerance: Any, where: str) -> float | None:
     """Return the tolerance of an equality as a number; None stands for the default."""
     if tolerance is None:
         return None
-    try:
-        width = float(tolerance)
-    except (TypeError, ValueError, OverflowError):
-        width = float("nan")
-    if not (np.isfinite(width) and width > 0):
-        raise ModelError(f"{where}: tolerance must be positive and finite, got {tolerance!r}.")
-    return width
+    if not is_real(tolerance) or not tolerance > 0:
+        raise ModelError(f"{where}: tolerance must be positive and finite, got {shown(tolerance)}.")
+    return float(tolerance)
 
 
 def with_defaults(

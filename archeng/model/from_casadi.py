@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import flag, floats, named_options, shown, texts
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.constraint import Constraint, half_width
 from archeng.model.model import Model
@@ -20,6 +21,7 @@ from archeng.model.variable import Floats, make_variable, symbol_name
 _REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # older CasADi has no other domains
 
 
+@named_options(ModelError)
 def from_nlp(
     nlp: Mapping[str, Any],
     *,
@@ -58,16 +60,22 @@ def from_nlp(
     -------
     Model
     """
+    if not isinstance(nlp, Mapping):
+        raise ModelError(f"Expected a dictionary as casadi.nlpsol takes it, got {shown(nlp)}.")
     if "x" not in nlp:
-        raise ModelError(f"The nlp dictionary has no 'x'; its keys are {sorted(nlp)}.")
-    unknown = sorted(set(nlp) - {"x", "g", "p", "f"})
+        raise ModelError(f"The nlp dictionary has no 'x'; its keys are {sorted(map(str, nlp))}.")
+    unknown = sorted(map(str, set(nlp) - {"x", "g", "p", "f"}))
     if unknown:
         raise ModelError(f"The nlp dictionary has unknown keys {unknown}; known: x, g, p, f.")
+    for key, value in nlp.items():
+        if not isinstance(value, ca.SX | ca.MX) and (key == "x" or value is not None):
+            raise ModelError(
+                f"The nlp dictionary: {key} must be an SX or MX expression, got {shown(value)}."
+            )
+    flag("objective", objective, ModelError)
     x = ca.vec(nlp["x"])
     n = x.numel()
-    labels = list(names) if names is not None else _symbol_names(x)
-    if len(labels) != n:
-        raise ModelError(f"names has {len(labels)} entries but x has {n}.")
+    labels = _symbol_names(x) if names is None else texts("names", names, n, ModelError)
     kind = "SX" if isinstance(x, ca.SX) else "MX"
     model = Model(name, symbols=kind)
     low, high = _vector("lbx", lbx, n), _vector("ubx", ubx, n)
@@ -96,6 +104,7 @@ def from_nlp(
     return model
 
 
+@named_options(ModelError)
 def from_opti(
     opti: Any,
     *,
@@ -126,10 +135,13 @@ def from_opti(
     -------
     Model
     """
+    if not isinstance(opti, ca.Opti):
+        raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
+    flag("objective", objective, ModelError)
     symbols = [s for s in opti.advanced.symvar() if _is_variable(opti, s)]
-    labels = list(names) if names is not None else [_opti_name(s.name()) for s in symbols]
-    if len(labels) != len(symbols):
-        raise ModelError(f"names has {len(labels)} entries but the Opti has {len(symbols)}.")
+    labels = [_opti_name(s.name()) for s in symbols]
+    if names is not None:
+        labels = texts("names", names, len(symbols), ModelError)
     _check_domains(opti, symbols, labels)
     try:
         value = np.asarray(opti.value(opti.p, opti.initial()), dtype=float).reshape(-1)
@@ -191,9 +203,9 @@ def _add_rows(
     if m == 0:
         return
     low, high = _vector("lbg", lbg, m), _vector("ubg", ubg, m)
-    labels = list(row_names) if row_names is not None else [f"g[{i}]" for i in range(m)]
-    if len(labels) != m:
-        raise ModelError(f"row_names has {len(labels)} entries but g has {m}.")
+    labels = [f"g[{i}]" for i in range(m)]
+    if row_names is not None:
+        labels = texts("row_names", row_names, m, ModelError)
     width = half_width(tolerance, "The imported rows")
     model.add_constraints(
         [
@@ -239,12 +251,12 @@ def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
 def _vector(what: str, value: ArrayLike, size: int) -> Floats:
     try:
         raw = value.full() if isinstance(value, ca.DM) else value
-        array = np.asarray(raw, dtype=float)
+        array = floats(raw)
         array = array.reshape(-1, order="F") if array.ndim else array
         return np.array(np.broadcast_to(array[0] if array.shape == (1,) else array, (size,)))
     except (TypeError, ValueError) as error:
         raise ModelError(
-            f"{what} must be a number or have {size} entries, got {value!r}."
+            f"{what} must be a number or have {size} entries, got {shown(value)}."
         ) from error
 
 

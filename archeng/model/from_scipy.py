@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from archeng.checks import floats, named_options, shown, texts
 from archeng.errors import ModelError
 from archeng.model.callables import PythonFunction
 from archeng.model.model import Model
@@ -39,6 +40,7 @@ class _Rows:
     rel_step: Any = None
 
 
+@named_options(ModelError)
 def from_scipy(
     x0: ArrayLike,
     *,
@@ -83,11 +85,11 @@ def from_scipy(
         A form that SciPy would not take either, or a function that fails at ``x0``.
     """
     try:
-        start = np.atleast_1d(np.asarray(x0, dtype=float))
+        start = np.atleast_1d(floats(x0))
     except (TypeError, ValueError):
         start = np.zeros(0)
     if start.ndim != 1 or start.size == 0 or not np.all(np.isfinite(start)):
-        raise ModelError(f"x0 must be a vector of finite numbers, got {x0!r}.")
+        raise ModelError(f"x0 must be a vector of finite numbers, got {shown(x0)}.")
     n = len(start)
     lower, upper = _bounds(bounds, n)
     rows = [_read(item, position, n) for position, item in enumerate(_sequence(constraints))]
@@ -142,13 +144,13 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
             low = [-np.inf if a is None else a for a, _ in pairs]
             high = [np.inf if b is None else b for _, b in pairs]
         return (
-            np.array(np.broadcast_to(np.asarray(low, dtype=float), (n,))),
-            np.array(np.broadcast_to(np.asarray(high, dtype=float), (n,))),
+            np.array(np.broadcast_to(floats(low), (n,))),
+            np.array(np.broadcast_to(floats(high), (n,))),
         )
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # an object may raise anything
         raise ModelError(
             f"bounds must be a scipy.optimize.Bounds or one (min, max) for each of the {n} "
-            f"variables, got {bounds!r} ({error})."
+            f"variables, got {shown(bounds)} ({error})."
         ) from error
 
 
@@ -156,7 +158,7 @@ def _deviations(scale: Any, start: Floats, lower: Floats, upper: Floats) -> Floa
     """Return initial deviations (n,); NaN where the bounds say it."""
     if scale is not None:
         try:
-            return np.array(np.broadcast_to(np.asarray(scale, dtype=float), start.shape))
+            return np.array(np.broadcast_to(floats(scale), start.shape))
         except (TypeError, ValueError) as error:
             raise ModelError(f"scale must be a number or have {len(start)} entries.") from error
     bounded = np.isfinite(lower) & np.isfinite(upper)
@@ -171,9 +173,8 @@ def _declare(
     if names is None:
         model.variable("x", shape=len(start), lower=lower, upper=upper, start=start, scale=width)
         return
-    if isinstance(names, str) or len(names) != len(start):
-        raise ModelError(f"names must have one entry for each of {len(start)} variables.")
-    for label, a, b, x, s in zip(names, lower, upper, start, width, strict=True):
+    labels = texts("names", names, len(start), ModelError)
+    for label, a, b, x, s in zip(labels, lower, upper, start, width, strict=True):
         model.variable(label, lower=a, upper=b, start=x, scale=s)
 
 
@@ -187,7 +188,7 @@ def _sequence(constraints: Any) -> list[Any]:
         return [constraints]
     try:
         return list(constraints)
-    except TypeError as error:
+    except Exception as error:  # an object may raise anything
         raise ModelError(_what_was_expected(constraints)) from error
 
 
@@ -197,7 +198,7 @@ def _read(item: Any, position: int, n: int) -> _Rows:
     default = f"c{position + 1}"
     if isinstance(item, LinearConstraint):
         matrix = item.A.toarray() if hasattr(item.A, "toarray") else item.A
-        matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+        matrix = np.atleast_2d(floats(matrix))
         if matrix.shape[1] != n:
             raise ModelError(
                 f"constraints[{position}]: the matrix has {matrix.shape[1]} columns for {n} "
@@ -227,7 +228,7 @@ def _read_dictionary(item: Mapping[str, Any], position: int, default: str) -> _R
     if kind not in ("eq", "ineq") or not callable(fun) or unknown:
         raise ModelError(
             f"constraints[{position}]: a dictionary needs 'type' ('eq' or 'ineq') and a callable "
-            f"'fun', and may have 'jac' and 'args'; got {dict(item)!r}."
+            f"'fun', and may have 'jac' and 'args'; got {shown(dict(item))}."
         )
     args = item.get("args", ())
     args = args if isinstance(args, tuple) else (args,)
@@ -251,10 +252,10 @@ def _derivative(jac: Any, position: int) -> Any:
     """Return a callable Jacobian, ``"cs"``, or None for finite differences."""
     if jac is None or jac is False or callable(jac):
         return jac or None
-    if jac not in _STEPS:
+    if not isinstance(jac, str) or jac not in _STEPS:
         raise ModelError(
             f"constraints[{position}]: jac must be callable or one of {', '.join(_STEPS)}, got "
-            f"{jac!r}."
+            f"{shown(jac)}."
         )
     return "cs" if jac == "cs" else None
 
@@ -285,18 +286,18 @@ def _labels(names: list[str]) -> list[str]:
 def _limits(rows: _Rows, m: int, label: str) -> tuple[Floats, Floats]:
     try:
         return (
-            np.array(np.broadcast_to(np.asarray(rows.lower, dtype=float), (m,))),
-            np.array(np.broadcast_to(np.asarray(rows.upper, dtype=float), (m,))),
+            np.array(np.broadcast_to(floats(rows.lower), (m,))),
+            np.array(np.broadcast_to(floats(rows.upper), (m,))),
         )
     except (TypeError, ValueError) as error:
         raise ModelError(
             f"Constraint {label!r} ({rows.source}): lb and ub must be numbers or have {m} entries, "
-            f"got {rows.lower!r} and {rows.upper!r}."
+            f"got {shown(rows.lower)} and {shown(rows.upper)}."
         ) from error
 
 
 def _what_was_expected(value: Any) -> str:
     return (
         "expected a scipy.optimize.LinearConstraint, a NonlinearConstraint, a dictionary with "
-        f"'type' and 'fun', or a sequence of them; got {value!r}."
+        f"'type' and 'fun', or a sequence of them; got {shown(value)}."
     )

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import choice, named_options, shown
+from archeng.checks import choice, floats, named_options, shown, text
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.constraint import Constraint, half_width, with_defaults
 from archeng.model.habits import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS
@@ -44,10 +44,12 @@ class Model:
     2
     """
 
+    @named_options(ModelError)
     def __init__(self, name: str = "model", *, symbols: str = "SX") -> None:
-        if symbols not in ("SX", "MX"):
-            raise ModelError(f'symbols must be "SX" or "MX", got {symbols!r}.')
-        self.name = str(name)
+        choice("symbols", symbols, ("SX", "MX"), ModelError)
+        if not isinstance(name, str):
+            raise ModelError(f"The name of a model must be a text, got {shown(name)}.")
+        self.name = name
         self._type = ca.SX if symbols == "SX" else ca.MX
         self._variables: list[Variable] = []
         self._symbols: list[Any] = []
@@ -144,8 +146,8 @@ class Model:
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
-        label = name or self._free_name()
-        source = source or source_line()
+        label = self._free_name() if name is None else text("name", name, ModelError)
+        source = source_line() if source is None else text("source", source, ModelError)
         where = f"Constraint {label!r} ({source})"
         if lower is None and upper is None:
             rows = rows_of_relation(relation, where)
@@ -253,26 +255,35 @@ class Model:
         if isinstance(design, Mapping):
             known = {v.name for v in self._variables}
             if set(design) != known:
-                missing, extra = sorted(known - set(design)), sorted(set(design) - known)
+                missing, extra = sorted(known - set(design)), sorted(map(str, set(design) - known))
                 raise ModelError(
                     f"Design of model {self.name!r}: missing {missing}, unknown {extra}."
                 )
             parts = []
             for v in self._variables:
-                value = np.asarray(design[v.name], dtype=float)
+                value = self._numbers(design[v.name])
                 if value.shape != v.shape:
                     raise ModelError(
                         f"Variable {v.name!r}: expected shape {v.shape}, got {value.shape}."
                     )
                 parts.append(value.reshape(-1, order="F"))
             return np.concatenate(parts) if parts else np.zeros(0)
-        x = np.asarray(design, dtype=float)
+        x = self._numbers(design)
         if x.shape != (self.n_variables,):
             raise ModelError(
                 f"Model {self.name!r} has {self.n_variables} variables; got a vector of "
                 f"shape {x.shape}. Order: {', '.join(self.element_names())}."
             )
         return x
+
+    def _numbers(self, values: Any) -> Floats:
+        try:
+            return floats(values)
+        except ValueError as error:
+            raise ModelError(
+                f"A design of model {self.name!r} is a vector or a mapping of numbers by name; got "
+                f"{shown(values)}."
+            ) from error
 
     def element_names(self) -> list[str]:
         """Names of the scalar variables in flat order."""

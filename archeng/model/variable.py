@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.checks import floats, shown
 from archeng.errors import ModelError
 
 Floats = NDArray[np.float64]
+
+_LARGEST = 10**7  # rows or columns of one variable
 
 
 @dataclass(frozen=True)
@@ -82,21 +85,23 @@ def make_variable(
 ) -> Variable:
     """Check what the engineer typed and build the record; every error names the variable."""
     if not isinstance(name, str) or not name:
-        raise ModelError(f"A variable needs a non-empty name; got {name!r}.")
+        raise ModelError(f"A variable needs a non-empty name; got {shown(name)}.")
     try:
         dims = tuple(operator.index(d) for d in np.atleast_1d(np.asarray(shape, dtype=object)))
-    except TypeError:
+    except Exception:  # an object may raise anything
         dims = (0,)
-    if len(dims) > 2 or any(d < 1 for d in dims):
+    if len(dims) > 2 or any(not 1 <= d <= _LARGEST for d in dims):
         raise ModelError(
             f"Variable {name!r}: shape must be an int or a tuple of one or two positive ints, "
-            f"got {shape!r}."
+            f"got {shown(shape)}."
         )
+    if unit is not None and not isinstance(unit, str):
+        raise ModelError(f"Variable {name!r}: unit must be a text, got {shown(unit)}.")
     low = _flat(name, "lower", -np.inf if lower is None else lower, dims)
     high = _flat(name, "upper", np.inf if upper is None else upper, dims)
     first = _flat(name, "start", np.nan if start is None else start, dims)
     width = _flat(name, "scale", np.nan if scale is None else scale, dims)
-    variable = Variable(name, dims, low, high, first, width, str(unit or ""))
+    variable = Variable(name, dims, low, high, first, width, unit or "")
     for label, a, b in zip(variable.element_names(), low, high, strict=True):
         if np.isnan(a) or np.isnan(b) or a == np.inf or b == -np.inf:
             raise ModelError(
@@ -109,20 +114,21 @@ def make_variable(
                 "Swap them, or use lower == upper to fix the variable."
             )
     if start is not None and not np.all(np.isfinite(first)):
-        raise ModelError(f"Variable {name!r}: start must be finite, got {start!r}.")
+        raise ModelError(f"Variable {name!r}: start must be finite, got {shown(start)}.")
     if scale is not None and not (np.all(np.isfinite(width)) and np.all(width > 0)):
-        raise ModelError(f"Variable {name!r}: scale must be positive and finite, got {scale!r}.")
+        raise ModelError(
+            f"Variable {name!r}: scale must be positive and finite, got {shown(scale)}."
+        )
     return variable
 
 
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
     """Broadcast a scalar or array option to the flat (column-major) entries of a variable."""
     try:
-        array = np.asarray(value, dtype=float)
-        full = np.broadcast_to(array, dims)
-    except (TypeError, ValueError) as error:
+        full = np.broadcast_to(floats(value), dims)
+    except ValueError as error:
         raise ModelError(
-            f"Variable {name!r}: {what}={value!r} is not a number or an array of shape {dims}."
+            f"Variable {name!r}: {what}={shown(value)} is not a number or an array of shape {dims}."
         ) from error
     flat = np.array(full, dtype=float).reshape(-1, order="F")
     flat.flags.writeable = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from archeng.checks import file_path
 from archeng.errors import SettingsError
 from archeng.report.html import to_html
 from archeng.report.pdf import to_pdf_report
@@ -19,8 +20,8 @@ def write_report(shown: Shown, path: str | Path) -> None:
     SettingsError
         If the file cannot be written.
     """
-    file = Path(path)
-    new = file.with_name(f".{file.name}.new")  # a half-written report never has the name
+    file = file_path("path", path)
+    new = file.parent / f".{file.name}.new"  # a half-written report never has the name
     try:
         if file.is_dir() or not file.resolve().parent.is_dir():
             raise SettingsError(f"{file}: there is no such directory, or it is one.")

@@ -9,6 +9,9 @@ import sys
 import time
 from typing import Any, Protocol, TextIO
 
+from archeng.checks import real, shown
+from archeng.errors import SettingsError
+
 logger = logging.getLogger("archeng")
 
 _SHOWN_FAILURES = 10  # further ones are only counted
@@ -61,6 +64,9 @@ class ProgressLine:
     """
 
     def __init__(self, stream: TextIO | None = None, every: float = 0.2) -> None:
+        if stream is not None and not hasattr(stream, "write"):
+            raise SettingsError(f"stream must be a text stream, got {shown(stream)}.")
+        every = real("every", every)
         self._stream: TextIO | None = stream or sys.stderr  # None under pythonw
         self._terminal = False
         with contextlib.suppress(AttributeError, ValueError):  # no stream, or a closed one

@@ -17,12 +17,13 @@ from archeng.checks import (
     choice,
     file_path,
     flag,
-    function,
+    floats,
     integer,
     is_real,
     real,
     seconds,
     shown,
+    takes_one,
 )
 from archeng.distribution import (
     Distribution,
@@ -64,7 +65,7 @@ class Options:
         self._set("restarts", integer("restarts", self.restarts, 0))
         self._set("max_time", _optional(seconds, "max_time", self))
         self._set("target", _optional(real, "target", self))
-        self._set("callback", _optional(function, "callback", self))
+        self._set("callback", _optional(takes_one, "callback", self))
         choice("sense", self.sense, get_args(Sense))
         self._set("simulated", _checked_limits(self.simulated))
 
@@ -209,7 +210,7 @@ def start_distribution(
         return initial_distribution(origin, deviations(fs))
     try:
         named = _by_name(model, sigma) if isinstance(sigma, Mapping) else sigma
-        array = np.asarray(named, dtype=float)
+        array = floats(named)
     except (TypeError, ValueError) as error:
         raise SettingsError(f"sigma must be numbers, got {shown(sigma)}: {error}") from error
     full = model.n_variables
@@ -243,7 +244,7 @@ def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
         default = np.where(np.isnan(v.scale), (v.upper - v.lower) / 5.0, v.scale)
         value = default.reshape(v.shape, order="F")
         if v.name in sigma:
-            value = np.broadcast_to(np.asarray(sigma[v.name], dtype=float), v.shape)
+            value = np.broadcast_to(floats(sigma[v.name]), v.shape)
         parts.append(np.where(v.lower == v.upper, 1.0, value.reshape(-1, order="F")))
     return np.concatenate(parts)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import file_path
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
@@ -70,7 +71,7 @@ class JournalReader:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = file_path("journal", path, JournalError)
         self._created: Any = None
         self._feasible_set: FeasibleSet | None = None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import shown
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.handlers import make_handler
@@ -237,6 +238,9 @@ class Run:
         ``None`` or NaN: the simulation failed, or there was no design to simulate. What is
         told of a design that was simulated before (``candidate.known``) is not used.
         """
+        vector = isinstance(objectives, np.ndarray) and objectives.ndim == 1
+        if not vector and not isinstance(objectives, Sequence):
+            raise SettingsError(f"tell() takes one objective each, got {shown(objectives)}.")
         if not self._candidates:
             raise SettingsError("tell() without ask(): there are no open candidates.")
         if len(objectives) != len(self._candidates):

@@ -20,10 +20,10 @@ from archeng.checks import (
     file_path,
     function,
     is_integer,
+    mapping,
     named_options,
     seconds,
     shown,
-    text,
 )
 from archeng.errors import SettingsError, SimulationTimeoutError
 from archeng.model import Variable
@@ -103,7 +103,7 @@ class CommandSimulator:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.command = _command(command)
-        self.templates = {n: _text(n, t) for n, t in _mapping("templates", templates).items()}
+        self.templates = {n: _text(n, t) for n, t in mapping("templates", templates).items()}
         self.read = function("read", read)
         self.constraints = _readers("constraints", constraints)
         self.outputs = _readers("outputs", outputs)
@@ -117,7 +117,7 @@ class CommandSimulator:
         self.directory = None
         if directory is not None:
             self.directory = str(file_path("directory", directory).resolve())
-        self.environment = _mapping("environment", environment)
+        self.environment = mapping("environment", environment)
         for name, value in self.environment.items():
             if not isinstance(value, str) or "\0" in name + value or "=" in name:
                 raise SettingsError(
@@ -259,17 +259,8 @@ def _command(command: Any) -> list[str]:
     return [str(part) for part in parts]
 
 
-def _mapping(option: str, given: Any) -> dict[str, Any]:
-    """Return what is given by name, nothing for None."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise SettingsError(f"{option} must be a dictionary by name, got {shown(given)}.")
-    return {text(f"{option}: a name", name): value for name, value in given.items()}
-
-
 def _readers(option: str, given: Any) -> dict[str, Reader]:
-    readers = _mapping(option, given)
+    readers = mapping(option, given)
     return {name: function(f"{option}[{name!r}]", read) for name, read in readers.items()}
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from archeng.checks import shown
 from archeng.errors import SettingsError
 from archeng.known import Limits
 from archeng.simulator.call import Call, Simulator, checked
@@ -53,7 +54,7 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
     raise SettingsError(
         'workers must be a number of processes (-1: one per core), "threads:N", an executor '
         "with submit(), a Dask client, or the address of a Dask scheduler; got "
-        f"{workers!r}."
+        f"{shown(workers)}."
     )
 
 

@@ -192,7 +192,7 @@ def test_options_that_mean_nothing(keywords: dict[str, Any], says: str) -> None:
         ({"constraints": LinearConstraint([[1, 2, 3]], 0, 1)}, "3 columns for 2"),
         ({"constraints": NonlinearConstraint(disk, [0, 0], [1, 1])}, "have 1 entries"),
         ({"constraints": NonlinearConstraint(disk, 0, 1, jac="4-point")}, "jac must be"),
-        ({"names": ["a"]}, "names must have one entry"),
+        ({"names": ["a"]}, "names must have one text"),
     ],
 )
 def test_problems_that_make_no_sense(keywords: dict[str, Any], says: str) -> None:

@@ -125,8 +125,8 @@ def test_opti_names_and_scale() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"names": ["a", "b"]}, "names has 2 entries"),
-        ({"names": []}, "names has 0 entries"),
+        ({"names": ["a", "b"]}, "one text for each of the"),
+        ({"names": []}, "one text for each of the"),
         ({"scale": [1, 2]}, "scale must be a number or have 3 entries"),
         ({"scale": -1}, "scale must be positive"),
     ],
@@ -334,8 +334,8 @@ def test_nlp_numbers_may_come_as_any_array(nlp: dict[str, Any], as_array: Any) -
         ({"p": 1, "ubg": [1, 2, 3, 4]}, "ubg must be a number or have 3 entries"),
         ({"p": 1, "x0": [1, 2]}, "x0 must be a number or have 3 entries"),
         ({"p": 1, "scale": [1, 2]}, "scale must be a number or have 3 entries"),
-        ({"p": 1, "names": ["a"]}, "names has 1 entries but x has 3"),
-        ({"p": 1, "row_names": ["a"]}, "row_names has 1 entries but g has 3"),
+        ({"p": 1, "names": ["a"]}, "names must have one text for each of the 3"),
+        ({"p": 1, "row_names": ["a"]}, "row_names must have one text for each of the 3"),
         ({"p": 1, "names": ["a", "a", "b"]}, "'a' exists already"),
         ({"p": 1, "row_names": ["a", "a", "b"]}, "'a'.*exists already"),
         ({"p": 1, "lbx": 2, "ubx": 1}, "lower bound 2 is above"),

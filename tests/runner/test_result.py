@@ -379,7 +379,7 @@ def test_plot_of_a_run_without_any_result(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "Convergence", "pie", None])
 def test_unknown_plot(result: Result, kind: Any) -> None:
-    with pytest.raises(SettingsError, match="there are convergence, search"):
+    with pytest.raises(SettingsError, match="must be one of convergence, search"):
         result.plot(kind)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
+from archeng.checks import file_path, flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.constraint import Constraint, half_width
 from archeng.model.model import Model
@@ -16,6 +17,7 @@ from archeng.model.relation import Row
 from archeng.model.variable import Variable, make_variable
 
 
+@named_options(ModelError)
 def from_nl(
     path: str | Path,
     *,
@@ -52,7 +54,9 @@ def from_nl(
     ModelError
         The file cannot be read, is in the binary format, or is damaged.
     """
-    file = Path(path)
+    file = file_path("path", path, ModelError)
+    scale = mapping("scale", scale, ModelError)
+    flag("objective", objective, ModelError)
     try:
         contents = read(_text(file))
     except ValueError as error:
@@ -69,12 +73,12 @@ def from_nl(
     }
     if problems:
         raise UnsupportedModelError(f"{file}", problems)
-    unknown = sorted(set(scale or {}) - set(names))
+    unknown = sorted(scale.keys() - set(names))
     if unknown:
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
-    model = Model(name or file.stem)
+    model = Model(file.stem if name is None else name)
     for i, label in enumerate(names):
-        model.add_symbol(contents.symbols[i], _variable(contents, i, label, dict(scale or {})))
+        model.add_symbol(contents.symbols[i], _variable(contents, i, label, scale))
     model.add_constraints(_constraints(contents, rows, half_width(tolerance, str(file)), file.name))
     if objective:
         if 0 not in contents.goals:

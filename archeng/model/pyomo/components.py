@@ -20,6 +20,7 @@ from pyomo.core.base.set import RangeSet, Set, SetOf
 from pyomo.core.base.suffix import Suffix, SuffixFinder
 from pyomo.core.base.var import Var
 
+from archeng.checks import flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.constraint import Constraint, half_width
 from archeng.model.model import Model
@@ -76,6 +77,7 @@ def has_objective(model: Any) -> bool:
     return isinstance(model, BlockData) and next(_objectives(model), None) is not None
 
 
+@named_options(ModelError)
 def from_pyomo(
     model: Any,
     *,
@@ -112,8 +114,10 @@ def from_pyomo(
     UnsupportedModelError
         Lists every component that cannot be imported, by its full name, with the reason.
     """
+    flag("objective", objective, ModelError)
     block = _one_block(model)
-    state = _Import(dict(scale or {}), half_width(tolerance, "from_pyomo"), _factors(block))
+    wanted = mapping("scale", scale, ModelError)
+    state = _Import(wanted, half_width(tolerance, "from_pyomo"), _factors(block))
     _check_components(block, state)
     for var in _active(block, Var):
         _variable(var, state)
@@ -126,7 +130,7 @@ def from_pyomo(
         raise ModelError(f"scale: {unknown} are not variables of the Pyomo model.")
     if state.problems:
         raise UnsupportedModelError(f"Pyomo model {block.name!r}", state.problems)
-    return _build(name or block.name, state, goal)
+    return _build(block.name if name is None else name, state, goal)
 
 
 def _build(name: str, state: _Import, goal: tuple[Any, bool] | None) -> Model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from archeng.checks import choice
 from archeng.errors import MissingPackageError, SettingsError
 from archeng.report.figures.convergence import convergence, time
 from archeng.report.figures.designs import parallel, variables
@@ -51,8 +52,7 @@ def plot(kind: str, shown: Shown, titled: bool = True) -> Any:
     MissingPackageError
         Without matplotlib.
     """
-    if kind not in KINDS:
-        raise SettingsError(f"Unknown plot {kind!r}; there are {', '.join(KINDS)}.")
+    choice("kind", kind, KINDS)
     if kind == "simulated" and not shown.simulated:
         raise SettingsError("There are no simulated constraints to plot in this result.")
     check_matplotlib()
