@@ -13,6 +13,7 @@ from archeng.cli.plain import write_json
 from archeng.cli.side import Side, changes, read_side
 from archeng.cli.target import journal_of
 from archeng.errors import SettingsError
+from archeng.journal import readable
 from archeng.model import text_table
 from archeng.plain_text import visible
 from archeng.report.comparison import Curve, best_so_far, plot_comparison
@@ -24,12 +25,13 @@ def compare(options: argparse.Namespace) -> int:
         raise SettingsError("compare needs at least two journals or studies.")
     paths = [journal_of(argument, "compare") for argument in options.journals]
     sides = [read_side(p, text) for p, text in zip(paths, _labels(paths), strict=True)]
-    if options.plot is not None:
-        _save_figure(sides, options.plot)
-    if options.json:
-        write_json(_data(sides))
-    else:
-        sys.stdout.write(visible(_text(sides)))
+    with readable(" or ".join(map(str, paths))):
+        if options.plot is not None:
+            _save_figure(sides, options.plot)
+        if options.json:
+            write_json(_data(sides))
+        else:
+            sys.stdout.write(visible(_text(sides)))
     return 0
 
 

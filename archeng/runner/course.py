@@ -14,6 +14,7 @@ from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
 from archeng.known import Found, Known, Limits
 from archeng.repair import Repairer
+from archeng.runner import typed
 from archeng.runner.candidates import first_of_each
 from archeng.runner.opened import opened, reopened
 from archeng.runner.starts import Starts
@@ -209,7 +210,8 @@ class Course:
         self._starts.points = list(data["starts"])
         self._calls_before = int(data["calls_before"])
         stored = dict(data["search"])
-        stored["distribution"] = Distribution(**stored["distribution"])
+        stored["distribution"] = typed.distribution(stored["distribution"], self.wide.n)
+        stored["anchor"] = typed.array(stored["anchor"], self.wide.n)
         state = State(**{f.name: stored[f.name] for f in fields(State)})
         parameters = default_parameters(self.wide.n, int(stored["population_size"]))
         self.search = Search(

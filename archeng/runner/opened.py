@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from archeng.handlers import Population, Search
-from archeng.repair import Repair, RepairKind
+from archeng.runner import typed
 
 _KEPT = ("parameters", "state")  # of a search: making candidates does not change them
 
@@ -32,14 +32,13 @@ def reopened(
     data: Mapping[str, Any], search: Search, rng: np.random.Generator
 ) -> tuple[Search, Population]:
     """Return the candidates, and the search after it made them; set the generator likewise."""
-    made = dict(data["population"])
-    repairs = tuple(_repair(r) for r in made.pop("repairs"))
+    made, n = dict(data["population"]), search.distribution.n
+    repairs = tuple(typed.repair(r, n) for r in made.pop("repairs"))
+    made["sampled"] = typed.array(made["sampled"], len(repairs), n)
     population = Population(repairs=repairs, **made)
-    search = replace(search, **data["search"])
+    changed = dict(data["search"])
+    changed |= {name: float(changed[name]) for name in ("alpha", "d_m")}
+    changed |= {"anchor": typed.array(changed["anchor"], n), "memory": dict(changed["memory"])}
+    search = replace(search, **changed)
     rng.bit_generator.state = data["rng"]
     return search, population
-
-
-def _repair(data: Mapping[str, Any]) -> Repair:
-    lists = {k: tuple(v) for k, v in data.items() if isinstance(v, list)}
-    return Repair(**{**data, **lists, "kind": RepairKind(data["kind"])})

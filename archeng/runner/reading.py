@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from archeng.checks import file_path
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Floats
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.model import FeasibleSet, Variable, compile_model
 from archeng.records import CallRecord, Generation
 from archeng.result import Result, Status
+from archeng.runner import typed
 from archeng.runner.account import Account
 from archeng.runner.archive import Archive
 from archeng.runner.options import Options
@@ -99,15 +100,12 @@ class JournalReader:
     def _told(self, journal: Journal, running: bool) -> Result:
         header, state, latest = journal.header(), journal.state(), journal.latest()
         options = options_of(header, latest)
-        history = [
-            Generation(**{k: v for k, v in record.items() if k != "tests"})
-            for record in journal.generations()
-        ]
+        history = [typed.generation(record) for record in journal.generations()]
         calls = [stored.evaluation for stored in journal.calls()]
         _check_complete(self.path, state, history, calls)
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(history):
-            history.append(Generation(**last))
+            history.append(typed.generation(last))
         reason = reason_of(state, latest, options, calls, running)
         provenance = _provenance(header, state, latest)
         fs = self._model(header)
@@ -125,7 +123,7 @@ class JournalReader:
                 seed=int(header["seed"]),
                 history=history,
                 stop_reason=reason,
-                wide=Distribution(**header["wide"]),
+                wide=typed.distribution(header["wide"], fs.n),
                 n_restarts=int(state["n_restarts"]),
                 ended=[StopReason[name] for name in state["ended"]],
                 places=[*state["ended_at"], place],

@@ -20,6 +20,7 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.repair import Repairer
 from archeng.result import Result
+from archeng.runner import typed
 from archeng.runner.account import Account
 from archeng.runner.archive import Archive
 from archeng.runner.candidates import Candidate, make_candidates, make_plan, what_was_found
@@ -432,7 +433,7 @@ class Run:
             t for t, r in zip(tests, records, strict=True) if r["restart"] == state["n_restarts"]
         ]
         self.course.restore(state, same)
-        self.history = [Generation(**r) for r in records]
+        self.history = [typed.generation(r) for r in records]
         calls = list(journal.calls())
         check_designs(journal.path, self.feasible_set, (c.evaluation for c in calls))
         for stored in calls:

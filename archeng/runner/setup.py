@@ -25,6 +25,7 @@ from archeng.model import (
     is_pyomo,
     refuse_wide,
 )
+from archeng.runner import typed
 from archeng.runner.options import (
     FOREIGN_NAMES,
     OPTION_NAMES,
@@ -155,16 +156,17 @@ def stored_setup(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
     )
+    feasible_set = _compiled(model)
     return Setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
-        feasible_set=_compiled(model),
+        feasible_set=feasible_set,
         options=options,
         settings=stored_settings(stored, settings),
         runtime=runtime,
         seed=int(stored["seed"]),
         start=None,
-        wide=Distribution(**stored["wide"]),
+        wide=typed.distribution(stored["wide"], feasible_set.n),
         earlier=_earlier(model, runtime, options.limits),
         header=dict(stored),
     )
