@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from archeng._version import __version__
 
@@ -36,9 +37,11 @@ def numerics() -> dict[str, str]:
     built = np.show_config(mode="dicts") or {}
     blas = built.get("Build Dependencies", {}).get("blas", {})
     extensions = built.get("SIMD Extensions", {}).get("found", [])
+    loaded = (i for i in threadpool_info() if "numpy" in i["filepath"])
+    kernels = next((i["architecture"] for i in loaded if "architecture" in i), "")
     return {
         "processor": " ".join([platform.machine(), *extensions]),
-        "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
+        "blas": " ".join([blas.get("name", "unknown"), blas.get("version", ""), kernels]).strip(),
     }
 
 

@@ -106,6 +106,8 @@ def test_another_processor(tmp_path: Path) -> None:
     ended = run_script(script, path, log, env=env)
     assert ended.returncode == 0, ended.stderr
     assert len(begun(log)) == 60 - 38
+    with reading(path) as journal:
+        assert [move["calls"] for move in journal.moves()] in ([30], [])  # if it is another one
     kept = archeng.read_journal(path).evaluations[:38]
     assert [e.x.tobytes() for e in kept] == [e.x.tobytes() for e in first.evaluations]
 
