@@ -14,6 +14,8 @@ from case_studies.benchmarks.models import ball_and_planes, rotated_box, wake_lo
 from case_studies.benchmarks.threads import VARIABLE, beside, by_turns, compared
 from case_studies.paper import active_set
 
+pytestmark = pytest.mark.slow
+
 
 def test_active_set_reaches_both_accuracies_below_the_paper() -> None:
     tasks = [{"problem": p, "preset": "paper", "seed": s} for p in ("g04", "g11") for s in range(3)]

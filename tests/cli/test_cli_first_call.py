@@ -12,6 +12,8 @@ from cli_helpers import MODEL, SIMULATOR, TOML, calls, command, environment, pro
 
 import archeng
 
+pytestmark = pytest.mark.slow
+
 BROKEN = "def simulator(design):\n    return design['depth']\n"
 DIVERGING = "def simulator(design):\n    raise RuntimeError('diverged')\n"
 LIMITS = TOML + "\n[simulated]\nstress = { upper = 1.0e9 }\n"

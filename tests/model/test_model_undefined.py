@@ -17,6 +17,8 @@ from archeng.errors import JournalError, ModelError
 from archeng.model import compile_model
 from archeng.repair import Repairer
 
+pytestmark = pytest.mark.slow
+
 PLAIN = Settings(surrogate="none")
 
 

@@ -21,6 +21,8 @@ import archeng
 from archeng.repair import Repairer, RepairKind
 from archeng.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 INF = np.inf
 BOTH = pytest.mark.parametrize(
     "chosen", [Settings(), NEAREST_ONLY], ids=["intersection", "nearest"]

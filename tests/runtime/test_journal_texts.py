@@ -15,6 +15,8 @@ from archeng import Evaluation, Model, Result, StopReason
 from archeng.cli import main
 from archeng.plain_text import cell, visible
 
+pytestmark = pytest.mark.slow
+
 RED = "\x1b[31mred\x1b[0m"
 
 

@@ -32,6 +32,8 @@ from archeng import Design
 from archeng.errors import SimulatorError
 from archeng.simulator.watchdog import watchdog
 
+pytestmark = pytest.mark.slow
+
 NAME = "budget within a generation"
 SOON = 30.0  # seconds; "at once" on a machine that is very busy
 

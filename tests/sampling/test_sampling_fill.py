@@ -17,6 +17,8 @@ from archeng.model import compile_model
 from archeng.repair import Repairer
 from archeng.sampling import feasible_points, fill, space_filling_points
 
+pytestmark = pytest.mark.slow
+
 
 def make(*rules, n=2, lower=-2.0, upper=2.0, **options) -> Model:
     """Model with the given constraints on a vector x."""

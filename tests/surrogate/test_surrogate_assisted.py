@@ -18,6 +18,8 @@ from archeng.handlers.notes import Notes
 from archeng.repair import RepairKind
 from archeng.surrogate import Trust
 
+pytestmark = pytest.mark.slow
+
 PLAIN = Settings(surrogate="none")
 PROPOSED = RepairKind.PROPOSED.value
 
