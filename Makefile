@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-sampling clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -93,6 +93,9 @@ bench-import: setup  ## import time of Pyomo models and .nl files against their 
 
 bench-runtime: setup  ## workers, journal, memory and resume after 100,000 calls
 	$(BIN)/python -m case_studies.benchmarks.runtime
+
+bench-random-models: setup  ## random models with a planted design, every call judged by a referee (20 minutes)
+	$(BIN)/python -m case_studies.random_models --jobs $(JOBS) --record
 
 bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
 	$(BIN)/python -m case_studies.benchmarks.sampling
