@@ -68,7 +68,8 @@ def solve(
     max_evaluations : int, optional
         Hard limit on simulator calls.
     max_time : float, optional
-        Seconds after which no further call is made.
+        Seconds after which no further call is made; the search for a first feasible design
+        counts, and without this option ends after two minutes if it has found none.
     target : float, optional
         Stop as soon as a design is at least this good.
     seed : int, optional

@@ -2,7 +2,9 @@
 
 Every tree is evaluated with 50 digits by mpmath, together with a bound on the error that
 double precision makes in it (forward error analysis, operation by operation). A row is violated if
-its exact value is outside its limits by more than that error, or if it is undefined.
+its exact value is outside its limits by more than that error, or if it is undefined. The same
+goes for domains: an argument of a root or logarithm counts as negative only beyond its error. A
+logarithm of an argument within its error of zero can be any number below, and is not judged.
 """
 
 from __future__ import annotations
@@ -60,18 +62,21 @@ def _exp(a: _Number) -> _Number:
 
 
 def _log(a: _Number) -> _Number:
-    if a.value <= 0:
+    if a.value < -_SLACK * a.error or a.value == a.error == 0:
         raise UndefinedError
+    if a.value <= _SLACK * a.error:
+        return _Number(mpmath.mpf(0), mpmath.inf)
     value = mpmath.log(a.value)
     least = max(a.value - a.error, a.value / 2)
     return _rounded(value, a.error / least + EPSILON * abs(value))
 
 
 def _sqrt(a: _Number) -> _Number:
-    if a.value < 0:
+    if a.value < -_SLACK * a.error:
         raise UndefinedError
-    value = mpmath.sqrt(a.value)
-    return _rounded(value, min(mpmath.sqrt(a.error), a.error / value if value else mpmath.inf))
+    value = mpmath.sqrt(max(a.value, 0))
+    error = mpmath.sqrt(a.error)
+    return _rounded(value, min(error, a.error / value) if value else error)
 
 
 def _sin(a: _Number) -> _Number:

@@ -55,6 +55,10 @@ def test_the_referee_by_hand() -> None:
     assert not violated(x, -math.inf, 1.0, [1.0])
     assert violated(("log", x), -math.inf, math.inf, [0.0])
     assert violated(("/", 1.0, x), -math.inf, math.inf, [0.0])
+    edge = ("-", ("*", 3.0, x), 0.3)  # with the double 0.1, negative by less than its error
+    assert not violated(("sqrt", edge), -1.0, 1.0, [np.nextafter(0.1, 0)])
+    assert violated(("sqrt", edge), -1.0, 1.0, [0.1 - 1e-14])
+    assert violated(("log", edge), -math.inf, math.inf, [0.1 - 1e-14])
     third = ("/", x, 3.0)  # not a float: within the error of the division
     assert not violated(third, 1 / 3, 1 / 3, [1.0])
     assert violated(("if", 0, 2.0, x, 0.0), 1.5, math.inf, [2.0])
