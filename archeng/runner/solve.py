@@ -127,7 +127,8 @@ def solve(
     ------
     ArchengError
         Before any simulator call: a model or an option that makes no sense, or no feasible
-        design. After the first generation: a simulator whose calls all failed.
+        design. After the first call: a mistake in the simulator. After the first generation: a
+        simulator whose calls all failed.
     """
     run = Run(
         model,

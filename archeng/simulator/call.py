@@ -35,7 +35,7 @@ class CallStatus(StrEnum):
 
     OK = "ok"
     FAILED = "failed"  # it raised an exception, or its program reported an error
-    INVALID = "invalid"  # it returned NaN, an infinity or no number
+    INVALID = "invalid"  # it returned NaN, an infinity, no number, or wrong constraints
     TIMED_OUT = "timed_out"  # it took too long and was killed
     LOST = "lost"  # the process it ran in died
     REUSED = "reused"  # not called: the objective comes from an earlier run
