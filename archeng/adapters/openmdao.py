@@ -32,7 +32,7 @@ from archeng.model import Model
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
 from archeng.settings import Settings
-from archeng.simulator import Design, Evaluation
+from archeng.simulator import Design, EndOfRunError, Evaluation
 
 om: Any = needed("openmdao.api", "openmdao")
 _driver: Any = needed("openmdao.core.driver", "openmdao")
@@ -273,7 +273,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         return "archeng"
 
 
-class _UnexpectedError(BaseException):
+class _UnexpectedError(EndOfRunError):
     """Carries an error of the model through archeng, which would count it as a failed call."""
 
     def __init__(self, error: Exception) -> None:

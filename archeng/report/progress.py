@@ -176,7 +176,8 @@ class _Workers:
 
     def text(self, run: _Observable) -> str:
         """Say how many are busy if it is fewer than half of them."""
-        few = self._generations > _FEW and self._busy < (run.n_workers or 1) / 2
+        workers = run.n_workers or 1
+        few = workers > 1 and self._generations > _FEW and self._busy < workers / 2
         return f"{self._busy:.1f} of {run.n_workers} workers busy" if few else ""
 
     def advice(self, run: _Observable) -> str:

@@ -4,6 +4,7 @@ from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import (
     Call,
     CallStatus,
+    EndOfRunError,
     Simulator,
     call,
     check_simulator,
@@ -24,6 +25,7 @@ __all__ = [
     "CallStatus",
     "CommandSimulator",
     "Design",
+    "EndOfRunError",
     "Evaluation",
     "Evaluator",
     "FailurePolicy",

@@ -85,7 +85,7 @@ def _evaluation(value: Any) -> Evaluation:
     for key in ("constraints", "outputs"):
         if not isinstance(getattr(value, key), Mapping):
             raise UnusableAnswerError(
-                f"the simulator returned {_named(getattr(value, key))} as {key}, expected a "
+                f"the simulator returned {key} = {_shown(getattr(value, key))}, expected a "
                 "dictionary by name"
             )
     return Evaluation(
@@ -130,12 +130,16 @@ def _output(name: str, value: Any) -> Output:
 
 
 def _named(value: Any) -> str:
-    """Type and value, as far as the value can be shown."""
+    return f"{type(value).__name__} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as text, as far as it can be shown."""
     try:
         text = repr(value)
     except Exception as error:
         text = f"(its repr() raises {type(error).__name__})"
-    return f"{type(value).__name__} {text if len(text) <= 200 else text[:200] + '...'}"
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _number(value: Any) -> float | None:

@@ -30,6 +30,10 @@ MISTAKES = (
 """Exceptions that tell of a mistake in the program text rather than of a simulation that failed."""
 
 
+class EndOfRunError(BaseException):
+    """Raised inside a simulator of our own adapters to end the run; calls let it pass."""
+
+
 class CallStatus(StrEnum):
     """How one simulator call ended."""
 
@@ -98,7 +102,7 @@ def call(simulator: Simulator, design: Design) -> Call:
     except BaseException as error:
         if os.getpid() != process:
             _end_of_fork(error)
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt | EndOfRunError):
             raise
         return _raised(error, begin)
     if os.getpid() != process:
