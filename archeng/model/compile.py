@@ -77,7 +77,12 @@ def _compile(
         )
     template = np.where(fixed, lower, 0.0)
     names = model.element_names()
-    notes = [f"variable {names[i]} is fixed at {lower[i]:g}" for i in np.flatnonzero(fixed)]
+    declared = np.equal(*_declared_bounds(model))
+    notes = [
+        f"variable {names[i]} is fixed at {lower[i]:g}"
+        + ("" if declared[i] else ", the only value that its limits leave")
+        for i in np.flatnonzero(fixed)
+    ]
 
     x, scalars, kept = free_rows(model, free, template)
     rows = _flat_rows(model, scalars, implied or {})

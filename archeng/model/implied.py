@@ -72,6 +72,7 @@ def linear_program(cost: Floats, a: Floats, b: Floats, bounds: Any, presolve: bo
     return linprog(cost, **rows, bounds=bounds, method="highs", options=options)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def always_active(rows: LinearRows, near: Neighbourhood) -> dict[int, float]:
     """Return rows, and bounds as m + i, that can only hold at a limit, with that limit."""
     if np.all(rows.equality) or np.any(near.scale <= 0) or not np.all(np.isfinite(near.scale)):
@@ -114,7 +115,6 @@ def _both(E: Floats, columns: int) -> Floats:
     return np.hstack((both, np.zeros((len(both), columns))))
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def _sides(rows: LinearRows, near: Neighbourhood) -> _Sides:
     A = np.vstack((rows.A, np.eye(rows.A.shape[1])))
     at_center = np.concatenate((rows.A @ near.center + rows.offset, near.center))
@@ -161,6 +161,7 @@ def _has_inside(sides: _Sides) -> bool:
     return False
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def opposite_pairs(
     rows: Sequence[tuple[Any, float, float]], x: Any, near: Neighbourhood
 ) -> dict[int, float]:

@@ -106,6 +106,7 @@ def declared_box(
     return np.where(good, new_low, low), np.where(good, new_high, high)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def default_half_widths(
     expressions: Sequence[Any], values: Sequence[float], symbols: Any, near: Neighbourhood
 ) -> Floats:

@@ -13,6 +13,7 @@ _POINTS = 64  # at which rows are looked at
 _POINTS_OF_FUNCTIONS = 8  # the same if rows are Python functions, which may take their time
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def refuse_wide(fs: FeasibleSet) -> None:
     """Raise if a given tolerance leaves nothing of its equality.
 

@@ -188,7 +188,13 @@ def test_reaches_the_published_optimum_without_an_infeasible_call(name: str) -> 
     referee = Referee(name)
     target = p.objective + p.slack
     result = archeng.solve(
-        p.model, referee, seed=SEED, target=target, max_evaluations=p.most_calls, **p.options
+        p.model,
+        referee,
+        seed=SEED,
+        target=target,
+        max_evaluations=p.most_calls,
+        tolerance=EQUALITY_TOLERANCE,
+        **p.options,
     )
     assert result.stop_reason is archeng.StopReason.TARGET
     assert result.fun <= target

@@ -192,7 +192,7 @@ def test_inequalities_that_leave_no_room(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Points cannot walk; more are repaired (here: known ones)."""
-    fs = compile_model(make(lambda x: ca.sumsqr(x) <= 1, lambda x: ca.sumsqr(x) >= 1))
+    fs = compile_model(make(lambda x: ca.sumsqr(x) <= 1, lambda x: 2 * ca.sumsqr(x) >= 2))
     t = np.linspace(0, 6, 200)
     known = [p for p in np.c_[np.cos(t), np.sin(t)] if fs.is_feasible(p)]
     monkeypatch.setattr(fill, "_ENOUGH", 12)
