@@ -63,7 +63,7 @@ def _g13_constraints(x: Any) -> Rows:
     return Rows(h=(ca.sumsqr(x) - 10, x2 * x3 - 5 * x4 * x5, x1**3 + x2**3 + 1))
 
 
-_G14_ENERGY = np.array(
+G14_ENERGY = np.array(
     [-6.089, -17.164, -34.054, -5.914, -24.721, -14.986, -24.1, -10.708, -26.662, -22.179]
 )
 
@@ -71,7 +71,7 @@ _G14_ENERGY = np.array(
 def _g14_objective(x: Floats) -> float:
     # x log(x / total) tends to 0 with x; the box includes x = 0.
     mixing = np.where(x == 0.0, 0.0, x * np.log(x / x.sum()))
-    return _G14_ENERGY @ x + mixing.sum()
+    return G14_ENERGY @ x + mixing.sum()
 
 
 def _g14_constraints(x: Any) -> Rows:

@@ -73,6 +73,19 @@ def names() -> list[str]:
     return list(_DEFINITIONS)
 
 
+def definition(name: str) -> Definition:
+    """Look up the definition of a problem.
+
+    Raises
+    ------
+    KeyError
+        There is no problem of that name.
+    """
+    if name not in _DEFINITIONS:
+        raise KeyError(f"No CEC 2006 problem is named {name!r}; the names are g01 to g24.")
+    return _DEFINITIONS[name]
+
+
 def problem(name: str) -> Problem:
     """Build a problem with a fresh model.
 
@@ -92,15 +105,13 @@ def problem(name: str) -> Problem:
     >>> round(g06.objective(g06.x_opt), 4)
     -6961.8139
     """
-    if name not in _DEFINITIONS:
-        raise KeyError(f"No CEC 2006 problem is named {name!r}; the names are g01 to g24.")
-    definition, known = _DEFINITIONS[name], _known_optima()[name]
+    source, known = definition(name), _known_optima()[name]
     return Problem(
         name=name,
-        model=_model(name, definition),
-        objective=partial(evaluate, definition.objective, len(definition.lower)),
-        lower=frozen(definition.lower),
-        upper=frozen(definition.upper),
+        model=_model(name, source),
+        objective=partial(evaluate, source.objective, len(source.lower)),
+        lower=frozen(source.lower),
+        upper=frozen(source.upper),
         f_opt=known["f_opt"],
         x_opt=frozen(known["x_opt"]),
         f_strict=known["f_strict"],

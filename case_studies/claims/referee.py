@@ -1,0 +1,58 @@
+"""The referee: IPOPT on the formulas, begun at the design that a run returned."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from case_studies.claims.cases import Floats, Formulas
+
+_IPOPT = {
+    "print_time": False,
+    "error_on_fail": False,
+    "show_eval_warnings": False,
+    "ipopt": {
+        "print_level": 0,
+        "sb": "yes",
+        "tol": 1e-9,
+        "max_iter": 2000,
+        "mu_init": 1e-4,  # stay in the basin of the start
+        "bound_push": 1e-8,
+        "bound_frac": 1e-8,
+    },
+}
+
+
+def local_optimum(formulas: Formulas, x: Floats) -> float:
+    """Return the objective of the local optimum that IPOPT finds from a design (n,).
+
+    NaN if it finds none. Variables and rows are scaled to a size of about one.
+    """
+    low, high = formulas.box
+    width = np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(x), 1.0))
+    u = ca.SX.sym("u", len(x))
+    shifted = x + width * u
+    f, g = ca.substitute([formulas.f, formulas.g], [formulas.x], [shifted])
+    here = ca.Function("here", [u], [f, g, ca.jacobian(g, u)])
+    f0, g0, slopes = (part.full() for part in here(np.zeros(len(x))))
+    sizes = np.linalg.norm(np.nan_to_num(slopes, posinf=0.0, neginf=0.0), axis=1)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scale = abs(float(f0.item())) or 1.0
+    nlp = {"x": u, "f": f / scale, "g": g / sizes}
+    solver = ca.nlpsol("referee", "ipopt", nlp, _IPOPT)
+    end = solver(
+        x0=np.zeros(len(x)),
+        lbx=(low - x) / width,
+        ubx=(high - x) / width,
+        lbg=formulas.lower / sizes,
+        ubg=formulas.upper / sizes,
+    )
+    stats = solver.stats()
+    if stats["return_status"] not in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
+        return float("nan")
+    return float(end["f"]) * scale
+
+
+def gap(value: float, optimum: float) -> float:
+    """Return how far a value is above an optimum, relative to it (absolute at zero)."""
+    return (value - optimum) / (abs(optimum) if abs(optimum) > 1e-8 else 1.0)
