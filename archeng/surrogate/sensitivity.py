@@ -70,7 +70,7 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
         models += [plain.random(rng) for _ in range(_SAMPLES)]
     others = np.array([model.derivatives(here)[0] for model in models])
     others = others.reshape(len(models), len(here))
-    unknown = _unknown_directions(data.A)
+    unknown = unknown_directions(data.A)
     size = float(np.linalg.norm(choice.fit.model.derivatives(here)[0]))
     others = others + size * rng.standard_normal((len(models), len(unknown))) @ unknown
     models_of = constraint_models(data, limits) if len(limits) else ()
@@ -83,7 +83,7 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
     )
 
 
-def _unknown_directions(A: Floats) -> Floats:
+def unknown_directions(A: Floats) -> Floats:
     """Return orthonormal directions (k, n) in which designs A (p, n) hardly vary."""
     _, s, V = np.linalg.svd(A - A[0], full_matrices=True)
     spread = np.zeros(A.shape[1])

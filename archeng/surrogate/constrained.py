@@ -1,0 +1,256 @@
+r"""The best step by the models under simulated constraints, over the exact feasible set.
+
+With models s of the objective and :math:`c_j` of the sides of the simulated constraints (satisfied if
+:math:`c_j \le 0`, with gradients of one at the centre), the step solves
+
+.. math:: \min_{v, t \ge 0} \; s(v) + w t \quad\text{s.t.}\quad c_j(v) + m_j \le t, \;
+          |v| \le r, \; \text{all explicit rows at } v,
+
+an exact penalty of the largest violation: where the limits can be met, and w exceeds the sum of the
+multipliers, they are. Margins :math:`m_j` allow for errors of the models. SciPy's SLSQP [K88] solves it with
+exact derivatives; the answer is repaired onto the feasible set.
+
+[K88] D. Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28, 1988.
+
+==========  ==========================================================  ===============
+symbol      meaning                                                     name here
+==========  ==========================================================  ===============
+v           coordinates of the models, shape (n,)                       ``v``
+t           largest violation, as a distance                            ``z[-1]``
+w           weight of the violation, in slopes of the objective         ``weight``
+r           trust region, in coordinates of the models                  ``radius``
+==========  ==========================================================  ===============
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.known import Limits
+from archeng.model import FeasibleSet
+from archeng.surrogate.choice import choose
+from archeng.surrogate.data import Data, Frame
+from archeng.surrogate.fit import linear
+from archeng.surrogate.guards import Sides, constraint_models, sides_of, sizes
+from archeng.surrogate.interpolant import Interpolant
+from archeng.surrogate.several import Several
+from archeng.surrogate.transforms import IDENTITY
+
+_ITERATIONS = 40
+_ACCURACY = 1e-10
+_FLATTEST = 1e-3  # least gradient by which a model is scaled, in standard deviations of its values
+_MET = 1e-6  # violation that is none, in radii
+_HEAVIER = 10.0  # factor of the weight if limits are not met ...
+_RAISES = 2  # ... so many times
+_MOST_MARGIN = 0.3  # largest margin, in radii
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Models of objective and simulated constraints around the centre of a frame.
+
+    Attributes
+    ----------
+    frame, data
+    objective : Interpolant
+    steepness : float
+        Slope of the objective's model at the centre.
+    constraints : Several or None
+    units : ndarray, shape (m,)
+        Units of the constraints per unit of their models.
+    sides : Sides
+        Limits, in units of the models.
+    """
+
+    frame: Frame
+    data: Data
+    objective: Interpolant
+    steepness: float
+    constraints: Several | None
+    units: Floats
+    sides: Sides
+
+    def excess(self, v: Floats) -> Floats:
+        """Sides (k,) at v: positive where violated, as distances."""
+        if self.constraints is None:
+            return np.zeros(0)
+        return self.sides.excess(self.constraints.values(v))
+
+    def expected(self, v: Floats) -> Floats:
+        """Simulated constraints (m,) at v."""
+        if self.constraints is None:
+            return np.zeros(0)
+        return self.constraints.values(v) * self.units
+
+    def merit(self, v: Floats, weight: float) -> float:
+        """Objective by its model plus the weighted violation, in slopes of the objective."""
+        violation = float(self.excess(v).max(initial=0.0))
+        return self.objective.value(v) / self.steepness + weight * violation
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step by the models.
+
+    Attributes
+    ----------
+    x : ndarray, shape (n,)
+    gain : float
+        Of the merit, in units of the objective.
+    weight : float
+        Of the violation in it, in slopes of the objective.
+    expected : ndarray, shape (m,)
+        Simulated constraints.
+    """
+
+    x: Floats
+    gain: float
+    weight: float
+    expected: Floats
+
+
+def fit_models(frame: Frame, data: Data, limits: Limits) -> Models:
+    """Fit models to designs around the centre of a frame."""
+    p, n = data.A.shape
+    here = np.zeros(n)
+    choice = choose(data.kernels, data.y, (IDENTITY,)) if p >= n + 2 else None
+    objective = linear(data.A, data.y) if choice is None else choice.fit.model
+    steepness = float(np.linalg.norm(objective.derivatives(here)[0]))
+    raw = constraint_models(data, limits) if len(limits) else ()
+    slopes = np.array([float(np.linalg.norm(model.derivatives(here)[0])) for model in raw])
+    slopes = np.maximum(slopes, _FLATTEST)
+    models = [model.divided_by(s) for model, s in zip(raw, slopes, strict=True)]
+    units = sizes(data) * slopes
+    return Models(
+        frame=frame,
+        data=data,
+        objective=objective,
+        steepness=max(steepness, float(np.finfo(float).tiny)) if steepness else 1.0,
+        constraints=Several(models) if models else None,
+        units=units,
+        sides=sides_of(limits, units),
+    )
+
+
+def best_step(
+    models: Models, feasible_set: FeasibleSet, radius: float, margins: Floats, weight: float
+) -> tuple[Floats, float]:
+    """Return coordinates (n,) of the best step, explicit rows met but for rounding, and the weight.
+
+    ``radius`` in the frame; ``margins`` (m,) in units of the constraints. The weight is raised
+    while limits are not met.
+    """
+    problem = _Problem(models, feasible_set, radius / models.data.scale, margins)
+    v, least = np.zeros(len(models.frame.centre)), np.inf
+    for _ in range(1 + _RAISES):
+        solved = problem.solve(weight)
+        merit = models.merit(solved, weight)
+        if merit < least or not v.any():
+            v, least = solved, merit
+        violation = float(models.excess(v).max(initial=0.0))
+        if violation <= _MET * problem.radius:
+            break
+        weight, least = _HEAVIER * weight, np.inf
+    return v, weight
+
+
+class _Problem:
+    """The problem above, as functions of z = (v, t)."""
+
+    def __init__(self, models: Models, fs: FeasibleSet, radius: float, margins: Floats) -> None:
+        self._models, self._fs, self.radius = models, fs, radius
+        sides = models.sides
+        self._margins = np.minimum((margins / models.units)[sides.model], _MOST_MARGIN * radius)
+        values, slopes = self._rows(np.zeros(len(models.frame.centre)))
+        sizes_ = np.linalg.norm(slopes, axis=1)
+        self._sizes = np.where((sizes_ > 0) & np.isfinite(sizes_), sizes_, 1.0)
+        reach = 2 * radius
+        gap = radius * (1 + np.sum(np.abs(slopes), axis=1) / self._sizes)
+        near_low = (values - fs.lower) / self._sizes <= np.maximum(reach, gap)
+        near_high = (fs.upper - values) / self._sizes <= np.maximum(reach, gap)
+        linear = np.arange(fs.m) < fs.m - fs.n_nonlinear
+        self._low = np.isfinite(fs.lower) & ~fs.equality & (near_low | ~linear)
+        self._high = np.isfinite(fs.upper) & ~fs.equality & (near_high | ~linear)
+        self._equal = fs.equality
+        self._middle = (fs.lower + fs.upper)[fs.equality] / 2
+        self._seen: tuple[bytes, tuple[Floats, Floats]] = (b"", (values, slopes))
+
+    def solve(self, weight: float) -> Floats:
+        """Return v (n,): where SLSQP ends, be it a solution or not."""
+        from scipy.optimize import minimize  # takes longer to import than most runs need
+
+        n, m = len(self._models.frame.centre), self._models
+        z = np.zeros(n + 1)
+        z[n] = (m.excess(z[:n]) + self._margins).max(initial=0.0)
+        constraints = [{"type": "ineq", "fun": self._above, "jac": self._above_slopes}]
+        if self._equal.any():
+            constraints.append({"type": "eq", "fun": self._zero, "jac": self._zero_slopes})
+        with np.errstate(all="ignore"):
+            solved = minimize(
+                lambda z: m.objective.value(z[:n]) / m.steepness + weight * z[n],
+                z,
+                jac=lambda z: np.append(m.objective.derivatives(z[:n])[0] / m.steepness, weight),
+                constraints=constraints,
+                bounds=[(-self.radius, self.radius)] * n + [(0.0, None)],
+                method="SLSQP",
+                options={"maxiter": _ITERATIONS, "ftol": _ACCURACY},
+            )
+        v = np.asarray(solved.x[:n], dtype=float)
+        return v if np.all(np.isfinite(v)) else np.zeros(n)
+
+    def _rows(self, v: Floats) -> tuple[Floats, Floats]:
+        frame, scale = self._models.frame, self._models.data.scale
+        values, jacobian = self._fs.values_and_jacobian(frame.design(scale * v))
+        return values, (jacobian @ frame.factor) * scale
+
+    def _at(self, v: Floats) -> tuple[Floats, Floats]:
+        """Rows over their sizes, and slopes; the last ones are remembered."""
+        key = v.tobytes()
+        if self._seen[0] != key:
+            self._seen = (key, self._rows(v))
+        values, slopes = self._seen[1]
+        return values / self._sizes, slopes / self._sizes[:, None]
+
+    def _above(self, z: Floats) -> Floats:
+        """Everything that has to be at least zero."""
+        v, fs = z[:-1], self._fs
+        values, _ = self._at(v)
+        return np.concatenate(
+            (
+                values[self._low] - (fs.lower / self._sizes)[self._low],
+                (fs.upper / self._sizes)[self._high] - values[self._high],
+                z[-1] - self._models.excess(v) - self._margins,
+                [(self.radius**2 - v @ v) / self.radius],
+            )
+        )
+
+    def _above_slopes(self, z: Floats) -> Floats:
+        v, m = z[:-1], self._models
+        _, slopes = self._at(v)
+        limits = np.zeros((0, len(v)))
+        if m.constraints is not None:
+            limits = m.sides.sign[:, None] * m.constraints.slopes(v)[m.sides.model]
+        explicit = np.concatenate((slopes[self._low], -slopes[self._high]))
+        rows = np.concatenate((explicit, -limits, [-2 * v / self.radius]))
+        last = np.zeros(len(rows))
+        last[len(explicit) : len(explicit) + len(limits)] = 1.0
+        return np.column_stack((rows, last))
+
+    def _zero(self, z: Floats) -> Floats:
+        values, _ = self._at(z[:-1])
+        return np.asarray(values[self._equal] - self._middle / self._sizes[self._equal])
+
+    def _zero_slopes(self, z: Floats) -> Floats:
+        slopes = self._at(z[:-1])[1][self._equal]
+        return np.column_stack((slopes, np.zeros(len(slopes))))
+
+
+def sides_at(limits: Limits, values: Floats, units: Floats) -> Floats:
+    """Return how far values (m,) are beyond each side (k,), as distances."""
+    sides = sides_of(limits, units)
+    return sides.excess(values / units)
+
+
