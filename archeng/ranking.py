@@ -70,7 +70,9 @@ def violation_order(objectives: Floats, violations: Floats) -> Integers:
     then by the objective: increasing transforms of any of them change nothing.
     """
     counts = np.sum(violations > 0, axis=1)
-    sums = np.sum([mid_ranks(column) for column in violations.T], axis=0)
+    sums = np.zeros(len(objectives))
+    for column in violations.T:
+        sums += mid_ranks(column)
     return np.lexsort((objectives, sums, counts))
 
 

@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import Population, Search, as_sampled, begin, with_memory
+from archeng.handlers.base import Inconclusive, Population, Search, as_sampled, begin, with_memory
 from archeng.known import Found, Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
@@ -44,7 +44,7 @@ _NO_STEP = 1e-10  # offspring nearer to the parent than this are the parent
 _NOISE = 32.0  # times the rounding noise of a row
 
 
-class ActiveSet:
+class ActiveSet(Inconclusive):
     """The active-set (1+1)-ES as a handler; generations have one candidate."""
 
     outside = False

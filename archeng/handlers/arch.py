@@ -14,7 +14,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import base
-from archeng.handlers.base import Population, Search
+from archeng.handlers.base import Inconclusive, Population, Search
 from archeng.known import Found, Known, Limits
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
@@ -34,7 +34,7 @@ class Repairs(Protocol):
         """Repair points (k, n) in the metric of the distribution."""
 
 
-class Arch:
+class Arch(Inconclusive):
     """ARCH as a handler. It also ranks by simulated constraints.
 
     Parameters

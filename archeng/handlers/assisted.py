@@ -9,6 +9,10 @@ length [Hansen 2011].
 Proposals come in rounds. A round ends when too many in a row did not improve the best design, and a
 generation of ARCH follows. Rounds that pay make the next ones longer; rounds that do not make them
 shorter and rarer, until they cost a few per cent of the calls.
+
+Where the proposals have ended, a *local search* (:class:`archeng.surrogate.LocalSearch`) has the last word: it
+simulates what is missing to show that the best design is a local optimum, and goes on if it is not.
+With simulated constraints it makes all the proposals.
 """
 
 from __future__ import annotations
@@ -20,7 +24,6 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.arch import Arch
 from archeng.handlers.base import Population, Search
-from archeng.handlers.merit import first_weights, repriced, with_violations
 from archeng.handlers.notes import (
     Notes,
     after_gathering,
@@ -31,12 +34,19 @@ from archeng.handlers.notes import (
     negligible,
 )
 from archeng.known import Found, Known, Limits
+from archeng.ranking import violation_order
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
-from archeng.strategy import default_population_size
+from archeng.strategy import StopReason, default_population_size
 from archeng.surrogate import (
+    CLOSING,
+    FIRST_RADIUS,
+    FIRST_RESOLUTION,
+    Ended,
     Frame,
-    Guards,
+    Kind,
+    Local,
+    LocalSearch,
     Mode,
     Proposal,
     Proposer,
@@ -64,29 +74,35 @@ class Assisted:
     settings : Settings
     limits : Limits
         Of the simulated constraints.
+    wide : Distribution
+        The initial search distribution, around any mean; lengths of the local search are
+        measured in its deviations.
     """
 
     outside = False
 
     def __init__(
-        self, arch: Arch, repairer: Repairer, settings: Settings, limits: Limits | None = None
+        self,
+        arch: Arch,
+        repairer: Repairer,
+        settings: Settings,
+        limits: Limits,
+        wide: Distribution,
     ) -> None:
         self._arch, self._repairer, self._settings = arch, repairer, settings
-        self._limits = limits or Limits()
+        self._limits = limits
         self._proposer = Proposer(repairer)
+        self._local = LocalSearch(repairer, limits)
+        self._factor, self._inverse = wide.scaled_factor, wide.inverse_factor / wide.sigma
 
     def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart of ARCH, nothing known yet."""
         n = distribution.n
-        trust = Trust(most_leaps=4 + n // 2)
-        m = len(self._limits)
         many = (size or 0) // default_population_size(n)
         notes = Notes(
             sigma=distribution.sigma,
             patience=max(longest_round(n) // max(many // 2, 1), 1),
-            trust=trust,
-            weights=np.ones(m),
-            margins=np.zeros(m),
+            trust=Trust(most_leaps=4 + n // 2),
         )
         return _with(self._arch.begin(distribution, anchor, size), notes)
 
@@ -99,14 +115,12 @@ class Assisted:
             search = _with(search, replace(notes, begin=len(known)))
             search, population = self._arch.populate(search, rng, known)
             return search, _replaced(population, 0, _as_it_is(search.anchor))
-        if self._limits and notes.proposals == 0:
-            notes = replace(notes, weights=first_weights(known, notes.begin))
-            search = _with(search, notes)
-        merits = with_violations(known, self._limits, notes.weights)
-        best = _best(merits, notes.begin)
+        best = self._best(known, notes)
+        if notes.local.kind is not Kind.NOTHING:
+            return search, _proposed(notes.local.design[None])
         asked = notes.wait == 0 and (notes.gathered or not _many(search))
-        if best is not None and asked:
-            notes, proposed = self._proposals(search, notes, rng, known, best, float(merits[best]))
+        if best is not None and asked and not self._limits:
+            notes, proposed = self._proposals(search, notes, rng, known, best)
             search = _with(search, notes)
             if proposed is not None:
                 return search, proposed
@@ -122,22 +136,19 @@ class Assisted:
     ) -> Search:
         """Judge the proposals, or let CMA-ES learn."""
         notes = Notes.of(search)
-        merits = with_violations(found, self._limits, notes.weights)
-        lowest = float(np.nanmin(merits)) if np.isfinite(merits).any() else np.inf
+        objectives = _acceptable(found, self._limits)
+        lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
             search = self._arch.learn(search, population, found, rng)
             if _many(search) and not notes.gathered:
-                notes = after_gathering(notes, merits, search.parameters.n)
-            if notes.trust.exhausted:
-                notes = self._again_if_it_paid(notes, notes.best)
-            if notes.trust.exhausted and notes.failed:
-                long = longest_round(search.parameters.n)
-                notes = _reopened(replace(notes, failed=0, wait=0, patience=long))
-            over = notes.trust.exhausted and not improved and self._may_end(notes)
-            ended = over and _local(search, notes)
-            closed = ended or (over and _many(search))
-            return replace(_with(search, after_generation(notes, search, closed)), converged=ended)
+                notes = after_gathering(notes, objectives, search.parameters.n)
+            if self._limits or notes.local.open:
+                found_better = _better(objectives, notes.local, self._limits)
+                return _with(search, replace(notes, wait=0, to_inject=0, moved=found_better))
+            return self._after_arch(search, notes, improved)
+        if notes.local.kind is not Kind.NOTHING:
+            return _with(search, self._after_local(notes, found))
         gain = (notes.best - lowest) * notes.slope
         ratio = gain / notes.predicted if notes.predicted > 0 else 0.0
         learned = improved or notes.selection.prior >= 0  # no wonder if a linear model fails
@@ -153,15 +164,83 @@ class Assisted:
         )
         best = min(lowest, notes.best)
         notes = looked(notes, best)
-        if self._limits:
-            notes = repriced(notes, self._limits, found.simulated[0])
         small = notes.trust.radius <= _AGAIN
         if small == np.isnan(notes.small):
             notes = replace(notes, small=best if small else np.nan)
         if notes.trust.exhausted:
             notes = self._again_if_it_paid(notes, best)
-        ended = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
-        return replace(_with(search, notes), converged=ended)
+        over = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
+        return _with(search, replace(notes, closing=over))
+
+    def conclude(self, search: Search, known: Known) -> Search:
+        """Let the local search say what is simulated next, or that this restart is over."""
+        notes = Notes.of(search)
+        local = notes.local
+        due = notes.wait == 0 and (notes.gathered or not _many(search))
+        if not (self._limits and due) and not notes.closing:
+            return search
+        best = self._best(known, notes)
+        if best is None:
+            return search
+        if notes.closing and not self._limits and _beaten(known, notes, best):
+            return replace(search, ended=StopReason.MODEL_EXHAUSTED)
+        if not local.open or notes.moved:
+            local = self._begun(notes, known, best)
+        local = self._local.advanced(local, self._factor, self._inverse, known)
+        if local.ended is Ended.STALLED and np.any(self._limits.violations(local.values) > 0):
+            return _with(search, replace(notes, local=Local(), wait=1))
+        ended = None
+        if local.ended is not Ended.NO:
+            shown = local.ended is Ended.SHOWN
+            ended = StopReason.CONVERGED if shown else StopReason.MODEL_EXHAUSTED
+        return replace(_with(search, replace(notes, local=local, moved=False)), ended=ended)
+
+    def _begun(self, notes: Notes, known: Known, best: int) -> Local:
+        """Begin a local search at the best design, or go on from there."""
+        local = notes.local
+        if local.open:
+            return replace(
+                local,
+                centre=known.points[best],
+                objective=float(known.objectives[best]),
+                values=known.simulated[best],
+                kind=Kind.NOTHING,
+            )
+        first = (FIRST_RADIUS, FIRST_RESOLUTION) if self._limits else (CLOSING, CLOSING)
+        return self._local.begin(known, best, *first)
+
+    def _after_local(self, notes: Notes, found: Found) -> Notes:
+        """Return the notes after a design of the local search was simulated."""
+        before = notes.local
+        local = self._local.judged(
+            before, self._inverse, float(found.objectives[0]), found.simulated[0]
+        )
+        rest = local.misses >= longest_round(len(local.centre))
+        if rest:  # a generation of ARCH
+            local = replace(local, misses=0)
+        inject = 1 if local.centre is not before.centre else notes.to_inject
+        return replace(notes, local=local, wait=int(rest), to_inject=inject)
+
+    def _after_arch(self, search: Search, notes: Notes, improved: bool) -> Search:
+        """Return the search after a generation of ARCH, without a local search."""
+        if notes.trust.exhausted:
+            notes = self._again_if_it_paid(notes, notes.best)
+        if notes.trust.exhausted and notes.failed:
+            long = longest_round(search.parameters.n)
+            notes = _reopened(replace(notes, failed=0, wait=0, patience=long))
+        over = notes.trust.exhausted and not improved and self._may_end(notes)
+        closing = over and _local(search, notes)
+        closed = closing or (over and _many(search))
+        return _with(search, replace(after_generation(notes, search, closed), closing=closing))
+
+    def _best(self, known: Known, notes: Notes) -> int | None:
+        """Position of the best design of this restart: the least violating one if all violate."""
+        begin = notes.begin
+        usable = np.flatnonzero(np.isfinite(known.objectives[begin:])) + begin
+        if len(usable) == 0:
+            return None
+        violations = self._limits.violations(known.simulated[usable])
+        return int(usable[violation_order(known.objectives[usable], violations)[0]])
 
     def _again_if_it_paid(self, notes: Notes, best: float) -> Notes:
         """Open the trust region again if there was some progress since it became small."""
@@ -173,10 +252,10 @@ class Assisted:
         """Whether nothing more is expected of the model.
 
         Not if it is noisy or was linear until now, nor if the last proposal failed (another look
-        around follows), nor at a design that violates a simulated constraint.
+        around follows).
         """
         learned = notes.selection.prior >= 0 and notes.proposals > len(notes.centre)
-        learned = learned and notes.failed == 0 and not notes.violates
+        learned = learned and notes.failed == 0
         return self._settings.stop_tests and learned and notes.selection.noise <= _NOISY
 
     def _proposals(
@@ -186,15 +265,15 @@ class Assisted:
         rng: np.random.Generator,
         known: Known,
         best: int,
-        merit: float,
     ) -> tuple[Notes, Population | None]:
-        """Make proposals around the design of the lowest merit; None if the round is over."""
+        """Make proposals around the best design; None if the round is over."""
+        lowest = float(known.objectives[best])
         inverse = search.state.reference / notes.sigma
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
         trust = notes.trust
         better = (
-            notes.best - merit > _BETTER * notes.spread
+            notes.best - lowest > _BETTER * notes.spread
         )  # found by ARCH since the last proposals
         if notes.tried == 0 and better and _local(search, notes):
             trust = moved(trust, frame.distance(notes.centre))
@@ -205,26 +284,21 @@ class Assisted:
             notes = replace(notes, starts=self._proposer.far_designs(frame, _STARTS, rng))
         seen = known.last_and(best, _REMEMBERED)
         trust, selection, proposal = self._proposer.propose(
-            frame, seen, trust, notes.selection, notes.starts, rng, self._guards(notes)
+            frame, seen, trust, notes.selection, notes.starts, rng
         )
         if proposal is None:
             notes = replace(notes, trust=trust, selection=selection)
             return after_round(notes, search.parameters.n), None
-        # Far away, or by a random model, there is no reason to reprice the constraints.
-        near = proposal.mode is Mode.EXPLOIT
         notes = replace(
             notes,
             trust=trust,
             selection=selection,
-            best=merit,
+            best=lowest,
             centre=frame.centre,
-            violates=int(np.any(self._limits.violations(known.simulated[best]) > 0)),
             predicted=proposal.predicted,
             step=proposal.step,
             slope=proposal.slope,
             spread=proposal.spread,
-            prices=proposal.prices if near else notes.prices,
-            expected=proposal.expected if near else np.full(len(self._limits), np.nan),
         )
         found = [proposal.repair, *self._more(frame, seen, notes, proposal, rng)]
         repairs = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in found]
@@ -245,7 +319,7 @@ class Assisted:
         for _ in range(self._settings.proposals - 1):
             seen = seen.and_pending(proposal.repair.x)
             _, _, other = self._proposer.propose(
-                frame, seen, trust, notes.selection, notes.starts, rng, self._guards(notes)
+                frame, seen, trust, notes.selection, notes.starts, rng
             )
             if other is None:
                 break
@@ -253,19 +327,31 @@ class Assisted:
             proposal = other
         return found
 
-    def _guards(self, notes: Notes) -> Guards | None:
-        if not self._limits:
-            return None
-        prices = notes.prices if len(notes.prices) else np.zeros(len(self._limits))
-        return Guards(self._limits, notes.margins, notes.weights, np.nan_to_num(prices))
+
+def _acceptable(found: Found, limits: Limits) -> Floats:
+    """Objectives (k,); NaN where there is none or a simulated constraint is violated."""
+    return np.where(limits.hold(found.simulated), found.objectives, np.nan)
 
 
-def _best(merits: Floats, begin: int) -> int | None:
-    """Position of the best design of this restart."""
-    merits = merits[begin:]
-    if not np.isfinite(merits).any():
-        return None
-    return begin + int(np.nanargmin(merits))
+def _beaten(known: Known, notes: Notes, best: int) -> bool:
+    """Whether an earlier restart has a better design: nothing has to be shown of this one."""
+    earlier = known.objectives[: notes.begin]
+    margin = negligible(notes)
+    return bool(np.any(earlier < known.objectives[best] - margin))
+
+
+def _better(acceptable: Floats, local: Local, limits: Limits) -> bool:
+    """Whether a generation of ARCH has found a better design than the local search."""
+    if not local.open or not np.isfinite(acceptable).any():
+        return False
+    violates = np.any(limits.violations(local.values) > 0)
+    return bool(violates or np.nanmin(acceptable) < local.objective)
+
+
+def _proposed(points: Floats) -> Population:
+    """Return proposals (k, n) that are known to be feasible."""
+    repairs = (replace(_as_it_is(x), kind=RepairKind.PROPOSED) for x in points)
+    return Population(points, tuple(repairs), proposed=True)
 
 
 def _local(search: Search, notes: Notes) -> bool:

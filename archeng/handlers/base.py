@@ -18,7 +18,14 @@ from archeng.known import Found, Known
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
 from archeng.settings import Settings
-from archeng.strategy import Parameters, State, default_parameters, initial_state, update
+from archeng.strategy import (
+    Parameters,
+    State,
+    StopReason,
+    default_parameters,
+    initial_state,
+    update,
+)
 
 Memory = Mapping[str, Any]
 
@@ -39,8 +46,8 @@ class Search:
         Active rows at the repaired mean, or in the working set.
     memory : mapping
         What else the handler remembers, as numbers and arrays.
-    converged : bool
-        Whether the handler expects nothing more of this restart.
+    ended : StopReason or None
+        Why the handler expects nothing more of this restart.
     """
 
     parameters: Parameters
@@ -50,7 +57,7 @@ class Search:
     anchor: Floats
     n_active: int
     memory: Memory = field(default_factory=dict)
-    converged: bool = False
+    ended: StopReason | None = None
 
     @property
     def distribution(self) -> Distribution:
@@ -96,6 +103,17 @@ class Handler(Protocol):
         self, search: Search, population: Population, found: Found, rng: np.random.Generator
     ) -> Search:
         """Update the search with what the simulator said about the candidates."""
+
+    def conclude(self, search: Search, known: Known) -> Search:
+        """Draw conclusions from all calls so far, after :meth:`learn`."""
+
+
+class Inconclusive:
+    """A handler that learns from each generation and nothing else."""
+
+    def conclude(self, search: Search, known: Known) -> Search:
+        """Return the search as it is."""
+        return search
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:

@@ -30,6 +30,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
+    Inconclusive,
     Population,
     Search,
     begin,
@@ -44,7 +45,7 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class BoxPenalty:
+class BoxPenalty(Inconclusive):
     """AP-BCH as a handler, for models with bounds only."""
 
     outside = False

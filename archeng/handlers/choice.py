@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from archeng.distribution import Distribution
 from archeng.errors import SettingsError
 from archeng.handlers.active_set import ActiveSet
 from archeng.handlers.arch import Arch, Repairs
@@ -26,9 +27,16 @@ _WITH_SIMULATOR_EVERYWHERE: dict[str, Callable[[FeasibleSet, Settings], Handler]
 
 
 def make_handler(
-    repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
+    repairer: Repairer,
+    team: Repairs,
+    settings: Settings,
+    wide: Distribution,
+    limits: Limits | None = None,
 ) -> Handler:
-    """Return the handler of the settings; ``limits`` are those of the simulated constraints.
+    """Return the handler of the settings.
+
+    ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
+    simulated constraints.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def make_handler(
     arch = Arch(repairer, team, settings, limits)
     if name != "arch" or settings.surrogate == "none":
         return arch
-    return Assisted(arch, repairer, settings, limits)
+    return Assisted(arch, repairer, settings, limits or Limits(), wide)
 
 
 def _refuse_equalities(fs: FeasibleSet, name: str) -> None:

@@ -36,6 +36,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
+    Inconclusive,
     Population,
     Search,
     as_sampled,
@@ -54,7 +55,7 @@ D_GAMMA, D_OMEGA, K1, K2 = 5.0, 5.0, 3.0, 5.0  # [AAH17]
 MSR_RATE, MSR_QUANTILE = 0.3, 0.3  # [MSR13]
 
 
-class AugmentedLagrangian:
+class AugmentedLagrangian(Inconclusive):
     """AL as a handler. The last candidate of each generation is the mean."""
 
     outside = True

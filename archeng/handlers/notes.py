@@ -13,9 +13,9 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.handlers.base import Search
-from archeng.surrogate import Mode, Selection, Trust, elsewhere
+from archeng.surrogate import Ended, Kind, Local, Mode, Selection, Trust, elsewhere
 
-_TRUST, _SELECTION = ([f.name for f in fields(part)] for part in (Trust, Selection))
+_PARTS = {"trust": Trust, "selection": Selection, "local": Local}
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
@@ -64,11 +64,13 @@ class Notes:
         The design around which the last proposals were made; empty before the first ones.
     starts : ndarray, shape (k, n)
         Feasible designs all over the set.
-    violates : int
-        Whether the design that proposals improve violates a simulated constraint.
-    weights, margins, prices, expected : ndarray, shape (m,)
-        Simulated constraints: what a unit of violation weighs in the merit, how far inside the
-        limits proposals aim; and see :class:`archeng.surrogate.Proposal`.
+    local : Local
+        The local search: from the beginning if there are simulated constraints, else where the
+        proposals have ended.
+    closing : bool
+        Whether they have.
+    moved : bool
+        Whether ARCH has found a better design than the local search since.
     """
 
     sigma: float
@@ -96,16 +98,14 @@ class Notes:
     small: float = np.nan
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     starts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    violates: int = 0
-    weights: Floats = field(default_factory=lambda: np.zeros(0))
-    margins: Floats = field(default_factory=lambda: np.zeros(0))
-    prices: Floats = field(default_factory=lambda: np.zeros(0))
-    expected: Floats = field(default_factory=lambda: np.zeros(0))
+    local: Local = field(default_factory=Local)
+    closing: bool = False
+    moved: bool = False
 
     def as_memory(self) -> dict[str, Any]:
         """Return plain numbers and arrays."""
         flat = dict(vars(self))
-        for key in ("trust", "selection"):
+        for key in _PARTS:
             part = vars(flat.pop(key))
             flat.update({f"{key}_{name}": value for name, value in part.items()})
         return flat
@@ -122,13 +122,18 @@ class Notes:
         flat = dict(search.memory)
         try:
             flat["trust_mode"] = Mode(flat["trust_mode"])
-            trust = Trust(**{name: flat.pop(f"trust_{name}") for name in _TRUST})
-            selection = Selection(**{name: flat.pop(f"selection_{name}") for name in _SELECTION})
-            return cls(**flat, trust=trust, selection=selection)
+            flat["local_kind"] = Kind(flat["local_kind"])
+            flat["local_ended"] = Ended(flat["local_ended"])
+            parts = {
+                key: part(**{f.name: flat.pop(f"{key}_{f.name}") for f in fields(part)})
+                for key, part in _PARTS.items()
+            }
+            return cls(**flat, **parts)
         except (KeyError, TypeError, ValueError) as error:
             raise JournalError(
                 "The stored state of the search does not belong to the surrogate of the settings "
-                f"({error!r}); resume with the settings of the first run."
+                f"({error!r}). Resume with the settings, and the version of archeng, of the first "
+                "run; or begin a new run with reuse= this journal, which repeats no call."
             ) from error
 
 

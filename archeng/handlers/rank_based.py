@@ -17,6 +17,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.handlers.base import (
+    Inconclusive,
     Population,
     Search,
     as_sampled,
@@ -31,7 +32,7 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class _Ranked:
+class _Ranked(Inconclusive):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True

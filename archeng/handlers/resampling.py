@@ -12,6 +12,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
+    Inconclusive,
     Population,
     Search,
     as_sampled,
@@ -26,7 +27,7 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class Resampling:
+class Resampling(Inconclusive):
     """Draws again what violates a row.
 
     Parameters

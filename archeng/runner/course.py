@@ -99,13 +99,16 @@ class Course:
         return population
 
     @one_thread
-    def learn(self, population: Population, found: Found) -> tuple[float, float, bool] | None:
+    def learn(
+        self, population: Population, found: Found, known: Known
+    ) -> tuple[float, float, bool] | None:
         """Rank and update; return what the stopping tests remember of the generation.
 
         None for proposals: the tests are about CMA-ES. Candidates that violate a simulated
         constraint count as failed there.
         """
-        self.search = self._handler.learn(self.search, population, found, self._rng)
+        search = self._handler.learn(self.search, population, found, self._rng)
+        self.search = self._handler.conclude(search, known)
         self._unchanged = population.proposed
         if population.proposed:
             return None
@@ -129,8 +132,8 @@ class Course:
                 self.wide.sigma * self._regime.sigma_factor,
                 self._settings,
             )
-        if self.search.converged and self._settings.stop_tests:
-            reasons.insert(0, StopReason.CONVERGED)
+        if self.search.ended is not None and self._settings.stop_tests:
+            reasons.insert(0, self.search.ended)
         spent = n_calls - self._calls_before
         share = self._regime.max_evaluations
         if (self._handler.outside or self._limits) and StopReason.STAGNATION in reasons:

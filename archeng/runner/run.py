@@ -128,7 +128,7 @@ class Run:
         )
         repairer = Repairer(setup.feasible_set, setup.settings, setup.wide)
         self._team = RepairTeam(repairer, process_count(setup.runtime.workers))
-        self._handler = make_handler(repairer, self._team, setup.settings, limits)
+        self._handler = make_handler(repairer, self._team, setup.settings, setup.wide, limits)
         self.course = Course(
             repairer,
             setup.wide,
@@ -369,7 +369,7 @@ class Run:
         before = self.course.search
         learning, tests = not self.stopped, None
         if learning:
-            tests = self.course.learn(self._population, found)
+            tests = self.course.learn(self._population, found, self.archive.known())
         record = make_generation(
             self,
             before,

@@ -45,6 +45,8 @@ _FLATTEST = 1e-3  # least gradient by which a model is scaled, in standard devia
 _MET = 1e-6  # violation that is none, in radii
 _HEAVIER = 10.0  # factor of the weight if limits are not met ...
 _RAISES = 2  # ... so many times
+_ABOVE = 2.0  # weight over the sum of the multipliers
+_HALVINGS = 5  # of a step by linear models
 _MOST_MARGIN = 0.3  # largest margin, in radii
 
 
@@ -138,22 +140,22 @@ def fit_models(frame: Frame, data: Data, limits: Limits) -> Models:
 def best_step(
     models: Models, feasible_set: FeasibleSet, radius: float, margins: Floats, weight: float
 ) -> tuple[Floats, float]:
-    """Return coordinates (n,) of the best step, explicit rows met but for rounding, and the weight.
+    """Return coordinates (n,) of the best step, explicit rows met but for rounding, and its weight.
 
-    ``radius`` in the frame; ``margins`` (m,) in units of the constraints. The weight is raised
-    while limits are not met.
+    ``radius`` in the frame; ``margins`` (m,) in units of the constraints. The weight is at least
+    twice the sum of the multipliers, and raised while limits are not met.
     """
     problem = _Problem(models, feasible_set, radius / models.data.scale, margins)
-    v, least = np.zeros(len(models.frame.centre)), np.inf
-    for _ in range(1 + _RAISES):
-        solved = problem.solve(weight)
-        merit = models.merit(solved, weight)
-        if merit < least or not v.any():
-            v, least = solved, merit
-        violation = float(models.excess(v).max(initial=0.0))
-        if violation <= _MET * problem.radius:
+    for trial in range(1 + _RAISES):
+        v, price = problem.solve(weight)
+        weight = max(weight, _ABOVE * price)
+        here = models.merit(np.zeros_like(v), weight)
+        if not models.merit(v, weight) < here:
+            v = problem.first_order(weight)
+        met = float(models.excess(v).max(initial=0.0)) <= _MET * problem.radius
+        if met or trial == _RAISES:
             break
-        weight, least = _HEAVIER * weight, np.inf
+        weight *= _HEAVIER
     return v, weight
 
 
@@ -178,8 +180,8 @@ class _Problem:
         self._middle = (fs.lower + fs.upper)[fs.equality] / 2
         self._seen: tuple[bytes, tuple[Floats, Floats]] = (b"", (values, slopes))
 
-    def solve(self, weight: float) -> Floats:
-        """Return v (n,): where SLSQP ends, be it a solution or not."""
+    def solve(self, weight: float) -> tuple[Floats, float]:
+        """Return v (n,) where SLSQP ends, be it a solution or not, and the multipliers' sum."""
         from scipy.optimize import minimize  # takes longer to import than most runs need
 
         n, m = len(self._models.frame.centre), self._models
@@ -199,7 +201,39 @@ class _Problem:
                 options={"maxiter": _ITERATIONS, "ftol": _ACCURACY},
             )
         v = np.asarray(solved.x[:n], dtype=float)
-        return v if np.all(np.isfinite(v)) else np.zeros(n)
+        if not np.all(np.isfinite(v)):
+            return np.zeros(n), 0.0
+        first = int(self._equal.sum() + self._low.sum() + self._high.sum())
+        pushing = np.asarray(solved.multipliers)[first : first + len(self._margins)]
+        return v, float(np.sum(np.abs(pushing)))
+
+    def first_order(self, weight: float) -> Floats:
+        """Return v (n,) by linear models: where SLSQP fails, some of that way leads down."""
+        from scipy.optimize import linprog
+
+        n, m = len(self._models.frame.centre), self._models
+        z = np.zeros(n + 1)
+        values, slopes = self._above(z)[:-1], self._above_slopes(z)[:-1]
+        zero, equal = self._zero(z), self._zero_slopes(z)
+        gradient = m.objective.derivatives(z[:n])[0] / m.steepness
+        box = self.radius / np.sqrt(n)
+        solved = linprog(
+            np.append(gradient, weight),
+            A_ub=-slopes,
+            b_ub=values,
+            A_eq=equal if len(zero) else None,
+            b_eq=-zero if len(zero) else None,
+            bounds=[(-box, box)] * n + [(0.0, None)],
+            method="highs",
+        )
+        if solved.status != 0:
+            return np.zeros(n)
+        here, v = m.merit(z[:n], weight), np.asarray(solved.x[:n], dtype=float)
+        for _ in range(_HALVINGS):
+            if m.merit(v, weight) < here:
+                return v
+            v = v / 4
+        return np.zeros(n)
 
     def _rows(self, v: Floats) -> tuple[Floats, Floats]:
         frame, scale = self._models.frame, self._models.data.scale
@@ -252,5 +286,3 @@ def sides_at(limits: Limits, values: Floats, units: Floats) -> Floats:
     """Return how far values (m,) are beyond each side (k,), as distances."""
     sides = sides_of(limits, units)
     return sides.excess(values / units)
-
-

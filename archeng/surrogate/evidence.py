@@ -44,13 +44,14 @@ from archeng.surrogate.priors import QUADRATIC
 from archeng.surrogate.sensitivity import unknown_directions
 from archeng.surrogate.transforms import IDENTITY
 
-RADII = (1e-2, 1e-3, 1e-4, 1e-5)
+RADII = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Sizes of regions in which designs are looked for, in initial standard deviations."""
 _DRAWS = 8  # random models
 _SEED = 0  # of these: the same evidence for the same designs
 _WIDER = 30.0  # designs within this many radii are used, if they are enough
 _CLAIM = 1e-4  # gain per deviation that is left to an optimum, relative to the objective ...
 _CLAIM_OF_SPREAD = 1e-7  # ... or to the differences between the designs, if that is more
+_FIRST = 10  # the first 2 n and this many designs say how much objectives differ
 _DOUBT = 3.0  # how many times more random models may gain
 
 
@@ -129,13 +130,13 @@ def best_evidence(
 
 def objective_scale(known: Known, limits: Limits) -> float:
     """Return the gain per deviation that is left to an optimum, in units of the objective."""
-    good = known.objectives[limits.hold(known.simulated) & np.isfinite(known.objectives)]
-    if len(good) == 0:
-        good = known.objectives[np.isfinite(known.objectives)]
+    there = np.isfinite(known.objectives)
+    good = known.objectives[limits.hold(known.simulated) & there]
     if len(good) == 0:
         return 0.0
     best = float(good.min())
-    spread = float(np.median(good)) - best
+    first = known.objectives[there][: 2 * known.points.shape[1] + _FIRST]
+    spread = float(np.median(np.abs(first - best)))
     size = min(abs(best), spread) if spread > 0 else abs(best)
     return _CLAIM * size + _CLAIM_OF_SPREAD * spread
 

@@ -36,15 +36,14 @@ FIRST_RADIUS, FIRST_RESOLUTION = 1.0, 0.1
 CLOSING = 1e-3
 """Radius and resolution of a search that begins where another one has ended."""
 _LARGEST = 5.0
-_FINEST = 1e-5  # resolution
+_FINEST = 2e-5  # resolution: there is no other one below it
 _FINER = 0.1  # factor of the resolution
 _SMALLER = 0.2  # factor of the radius with it
 _GOOD, _POOR = 0.7, 0.1  # actual over predicted gain
 _LONGER, _SHORTER = 2.0, 0.5  # radius after a good and a poor step, in lengths of it
 _NEW = 1e-4  # least distance from known designs, in lengths of the step
+_WEIGHT = 5.0  # least weight of violations, in slopes of the objective
 _SAFE = 1.5  # margin over the last error of a prediction
-_LEAST_WEIGHT = 1.0
-_EASED = 0.3  # the weight of violations falls by this factor at most
 
 
 class Ended(IntEnum):
@@ -79,8 +78,6 @@ class Local:
         Objective and simulated constraints there.
     radius, resolution : float
         In initial standard deviations.
-    weight : float
-        Of violations, in slopes of the objective.
     margins : ndarray, shape (m,)
         How far inside its limits each simulated constraint is to be, in its units.
     poor : bool
@@ -105,7 +102,6 @@ class Local:
     values: Floats = field(default_factory=_none)
     radius: float = FIRST_RADIUS
     resolution: float = FIRST_RESOLUTION
-    weight: float = _LEAST_WEIGHT
     margins: Floats = field(default_factory=_none)
     poor: bool = False
     ended: Ended = Ended.NO
@@ -218,13 +214,12 @@ class LocalSearch:
         local = replace(local, kind=kind, design=design)
         if view.models is not None:
             models = view.models
-            weight = local.weight if step is None else step.weight
+            weight = _WEIGHT if step is None else step.weight
             price = weight * models.steepness * models.data.spread
             local = replace(local, price=price, units=models.units)
         if step is None:
             return local
-        weight = max(_LEAST_WEIGHT, _EASED * step.weight)
-        return replace(local, predicted=step.gain, expected=step.expected, weight=weight)
+        return replace(local, predicted=step.gain, expected=step.expected)
 
     def _step(self, local: Local, view: _View) -> Step | None:
         """Return the best step by the models, if it promises enough and leads to a new design."""
@@ -244,7 +239,7 @@ class LocalSearch:
 
     def _try(self, local: Local, models: Models, margins: Floats) -> Step | None:
         fs = self._repairer.feasible_set
-        v, weight = best_step(models, fs, local.radius, margins, local.weight)
+        v, weight = best_step(models, fs, local.radius, margins, _WEIGHT)
         x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
             return None

@@ -112,4 +112,3 @@ def _least_known(S: Floats) -> Floats:
     if p >= k and s[-1] >= _POISED:
         return np.zeros(k)
     return np.asarray(V[-1], dtype=float)
-

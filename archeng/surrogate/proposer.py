@@ -13,7 +13,6 @@ from archeng.repair import Repair, Repairer
 from archeng.surrogate.choice import Choice, choose, fitted
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit, linear
-from archeng.surrogate.guards import Guards, guarded_minimum
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum, Smooth, lowest
 from archeng.surrogate.priors import PRIORS, QUADRATIC
@@ -44,10 +43,6 @@ class Proposal:
         Units of the model per unit of the objective at the centre.
     spread : float
         Median minus best objective of the designs that the model was fitted to.
-    expected : ndarray, shape (m,)
-        Simulated constraints by their models; NaN without them.
-    prices : ndarray, shape (m,)
-        What a unit of each simulated constraint is worth, in units of the objective.
     """
 
     repair: Repair
@@ -56,8 +51,6 @@ class Proposal:
     step: float
     slope: float
     spread: float
-    expected: Floats
-    prices: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +97,6 @@ class Proposer:
         selection: Selection,
         starts: Floats,
         rng: np.random.Generator,
-        guards: Guards | None = None,
     ) -> tuple[Trust, Selection, Proposal | None]:
         """Return the next proposal, or None if there is nothing to try.
 
@@ -119,14 +111,12 @@ class Proposer:
         starts : ndarray, shape (k, n)
             Feasible designs all over the set, from which distant minima are looked for.
         rng : numpy.random.Generator
-        guards : Guards, optional
-            Simulated constraints.
         """
         data = select(frame, known)
         if data is None:
             return trust, selection, None
         selection, choice, data = _chosen(data, selection, len(known))
-        view = _View(frame, known, data, starts, rng, guards)
+        view = _View(frame, known, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -166,31 +156,15 @@ class Proposer:
         else:
             starts = self._starts(view, trust)
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
-        if view.guards is None:
-            best = self._lowest(model, view, starts, radius, brief)
-            gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
-            expected = prices = np.zeros(0)
-        else:
-            guarded = guarded_minimum(
-                model,
-                data,
-                view.guards,
-                frame,
-                (radius, slope),
-                list(starts),
-                lambda changed, where: self._lowest(changed, view, where, radius),
-            )
-            if guarded is None:
-                return None
-            best, gain = guarded.minimum, guarded.gain
-            expected, prices = guarded.expected, guarded.prices
+        best = self._lowest(model, view, starts, radius, brief)
+        gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
         repair = self._inset(view, best.x)
         step = _new_step(view, repair.x)
         if step is None:
             return None
-        return Proposal(repair, trust.mode, gain, step, slope, data.spread, expected, prices)
+        return Proposal(repair, trust.mode, gain, step, slope, data.spread)
 
     def _lowest(
         self,
@@ -261,9 +235,8 @@ class Proposer:
         step = _new_step(view, repair.x)
         if step is None:
             return None
-        unknown = np.full(view.known.simulated.shape[1], np.nan)
         slope = 1.0 / view.data.spread
-        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, view.data.spread, unknown, unknown)
+        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, view.data.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +248,6 @@ class _View:
     data: Data
     starts: Floats
     rng: np.random.Generator
-    guards: Guards | None
 
 
 def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None, Data]:

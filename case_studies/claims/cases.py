@@ -199,9 +199,7 @@ def _hock_schittkowski(name: str) -> Case:
     sign = 1.0 if model.objective_sense == "minimize" else -1.0
     objective = ca.Function("objective", [model.symbols], [sign * model.objective])
     known = formulas_of(model, sign)
-    return Case(
-        model, partial(_value, objective), {}, known, float(p.objective), dict(p.options)
-    )
+    return Case(model, partial(_value, objective), {}, known, float(p.objective), dict(p.options))
 
 
 def _value(objective: Any, design: archeng.Design) -> float:
