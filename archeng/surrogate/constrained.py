@@ -238,7 +238,8 @@ class _Problem:
     def _rows(self, v: Floats) -> tuple[Floats, Floats]:
         frame, scale = self._models.frame, self._models.data.scale
         values, jacobian = self._fs.values_and_jacobian(frame.design(scale * v))
-        return values, (jacobian @ frame.factor) * scale
+        with np.errstate(invalid="ignore", over="ignore"):  # undefined there, or infinitely steep
+            return values, np.nan_to_num((jacobian @ frame.factor) * scale, posinf=0.0, neginf=0.0)
 
     def _at(self, v: Floats) -> tuple[Floats, Floats]:
         """Rows over their sizes, and slopes; the last ones are remembered."""

@@ -28,7 +28,8 @@ from archeng.known import Known, Limits
 from archeng.repair import Repairer
 from archeng.surrogate.constrained import Models, Step, best_step, fit_models
 from archeng.surrogate.data import Frame, select
-from archeng.surrogate.evidence import evidence, objective_scale
+from archeng.surrogate.evidence import CLAIM, evidence, objective_size
+from archeng.surrogate.first_order import explicit_rows
 from archeng.surrogate.poise import designs_near, free_directions, missing_design
 
 FIRST_RADIUS, FIRST_RESOLUTION = 1.0, 0.1
@@ -229,7 +230,7 @@ class LocalSearch:
         violates = self._violates(local)
         least = 0.0
         if not violates:
-            least = objective_scale(view.known, self._limits) * local.resolution
+            least = CLAIM * objective_size(view.known, self._limits) * local.resolution
         margins = [local.margins, np.zeros_like(local.margins)]
         for margin in margins if local.margins.any() else margins[:1]:
             step = self._try(local, models, margin)
@@ -259,7 +260,8 @@ class LocalSearch:
             y = self._repaired(frame, x)
             return y if y is not None and self._new(view, y) else None
 
-        return missing_design(near, free, scale, frame, repaired)
+        rows = explicit_rows(self._repairer.feasible_set, frame)
+        return missing_design(near, free, rows, scale, frame, repaired)
 
     def _shown(self, local: Local, view: _View) -> bool:
         """Whether the centre is a local optimum by the evidence."""

@@ -27,16 +27,17 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.surrogate.data import Frame
+from archeng.surrogate.first_order import Rows, lowest_step, room_at
 
 _REACH = 2.0  # designs within this many scales of the centre count ...
 _NEAREST = 0.1  # ... and not those nearer than this many
+_LONGEST = 1.9  # step of a geometry design, in scales
 _POISED = 0.15  # least singular value
 _REACHED = 0.3  # a design helps if it goes this far along its direction, in scales
 _DEPENDENT = 1e-9  # singular values of the equalities below this, relative to the largest, are zero
 
 Repaired = Callable[[Floats], Floats | None]
 """Makes a feasible design (n,) of any point (n,), or none."""
-Reach = Callable[[Floats], float]
 
 
 def free_directions(feasible_set: FeasibleSet, frame: Frame) -> Floats:
@@ -53,43 +54,55 @@ def free_directions(feasible_set: FeasibleSet, frame: Frame) -> Floats:
 def designs_near(coordinates: Floats, scale: float) -> Floats:
     """Return which coordinates (p, n) are near the centre on a scale, as rows (q, n)."""
     lengths = np.sqrt(np.sum(coordinates**2, axis=1))
-    return coordinates[(lengths <= _REACH * scale) & (lengths >= _NEAREST * scale)]
+    near = (lengths <= _REACH * scale) & (lengths >= _NEAREST * scale)
+    return np.asarray(coordinates[near], dtype=float)
 
 
 def missing_design(
-    near: Floats, free: Floats, scale: float, frame: Frame, repaired: Repaired
+    near: Floats, free: Floats, rows: Rows, scale: float, frame: Frame, repaired: Repaired
 ) -> Floats | None:
     """Return a feasible design (n,) that makes the designs better poised; None if they are.
-
-    Directions along which no feasible design is found (a thin set) are given up.
 
     Parameters
     ----------
     near : ndarray, shape (p, n)
         Coordinates of the designs near the centre.
     free : ndarray, shape (k, n)
+    rows : Rows
+        Explicit rows at the centre.
     scale : float
     frame : Frame
     repaired : callable
     """
     for direction in _missing(near, free, scale):
-        for sign in (1.0, -1.0):
-            x = repaired(frame.design(sign * scale * direction))
-            if x is None:
-                continue
-            u = frame.coordinates(x)
-            if abs(u @ direction) >= _REACHED * scale and np.linalg.norm(u) <= _REACH * scale:
+        straight = [scale * direction, -scale * direction]
+        for u in (*straight, *_farthest(direction, rows, scale)):
+            x = repaired(frame.design(u))
+            if x is not None and _helps(frame.coordinates(x), direction, scale):
                 return x
     return None
 
 
-def missing_directions(near: Floats, free: Floats, scale: float, reach: Reach) -> int:
-    """Return the number of directions in which designs are missing and possible.
+def missing_directions(near: Floats, free: Floats, rows: Rows, scale: float) -> int:
+    """Return the number of directions in which designs are missing and, to first order, possible."""
+    return sum(
+        any(_helps(u, direction, scale) for u in _farthest(direction, rows, scale))
+        for direction in _missing(near, free, scale)
+    )
 
-    ``reach`` says how far one may go from the centre along a direction (n,), either way.
-    """
-    missing = _missing(near, free, scale)
-    return sum(reach(direction) >= _REACHED * scale for direction in missing)
+
+def _farthest(direction: Floats, rows: Rows, scale: float) -> Iterator[Floats]:
+    """Steps (n,) that go as far along a direction as the rows allow, either way."""
+    for sign in (1.0, -1.0):
+        u = lowest_step(sign * direction, rows, scale, room_at(scale))
+        if u is not None and u.any():
+            yield u * min(1.0, _LONGEST * scale / float(np.linalg.norm(u)))
+
+
+def _helps(u: Floats, direction: Floats, scale: float) -> bool:
+    """Whether a design at u (n,) goes far enough along a direction, and not too far."""
+    near = float(np.linalg.norm(u)) <= _REACH * scale
+    return near and bool(abs(u @ direction) >= _REACHED * scale)
 
 
 def _missing(near: Floats, free: Floats, scale: float) -> Iterator[Floats]:
@@ -107,7 +120,7 @@ def _least_known(S: Floats) -> Floats:
     """Return the direction (k,) of the least singular value of S (p, k); zero if none is small."""
     p, k = S.shape
     if p == 0:
-        return np.eye(k)[0]
+        return np.asarray(np.eye(k)[0], dtype=float)
     _, s, V = np.linalg.svd(S, full_matrices=True)
     if p >= k and s[-1] >= _POISED:
         return np.zeros(k)
