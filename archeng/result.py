@@ -32,6 +32,7 @@ from archeng.report.shown import Shown, variables_at
 from archeng.report.tables import result_table
 from archeng.simulator import Design
 from archeng.strategy import StopReason
+from archeng.surrogate import Optimality
 
 _FORMAT = "archeng-result"
 _FORMAT_VERSION = 2
@@ -87,6 +88,9 @@ class Result:
     activity : tuple of Activity
         What blocked the design: for every constraint how often and how far designs were repaired
         onto it, and the estimated gain in the objective per unit of relaxation.
+    optimality : Optimality or None
+        What speaks for the best design being a local optimum: what could still be gained around it
+        to first order, from how many designs; None as long as the run goes on, and without models.
     provenance : dict
         Versions, seed and settings.
     """
@@ -105,6 +109,7 @@ class Result:
     simulated: tuple[SimulatedAtBest, ...] = ()
     outputs: Mapping[str, Any] = field(default_factory=dict)
     activity: tuple[Activity, ...] = ()
+    optimality: Optimality | None = None
 
     @property
     def design(self) -> Design:
@@ -196,6 +201,7 @@ class Result:
             simulated=self.simulated,
             outputs=self.outputs,
             activity=self.activity,
+            optimality=self.optimality,
             provenance=self.provenance,
         )
 
@@ -249,6 +255,7 @@ class Result:
             self.simulated,
             self.outputs,
             self.activity,
+            self.optimality,
         )
 
     def __repr__(self) -> str:
@@ -277,6 +284,7 @@ class Result:
             "simulated": [asdict(s) for s in self.simulated],
             "outputs": dict(self.outputs),
             "activity": [asdict(a) for a in self.activity],
+            "optimality": None if self.optimality is None else asdict(self.optimality),
             "provenance": dict(self.provenance),
         }
         text = json.dumps(_plain(data), allow_nan=False)
@@ -321,6 +329,7 @@ class Result:
                 simulated=tuple(_record(SimulatedAtBest, s) for s in data.get("simulated", ())),
                 outputs=dict(data.get("outputs", {})),
                 activity=tuple(_record(Activity, a) for a in data.get("activity", ())),
+                optimality=_record(Optimality, o) if (o := data.get("optimality")) else None,
             )
             if not result.variables or sum(v.size for v in result.variables) != len(result.x):
                 raise ValueError("variables and x do not belong together")

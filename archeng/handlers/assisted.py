@@ -10,9 +10,9 @@ Proposals come in rounds. A round ends when too many in a row did not improve th
 generation of ARCH follows. Rounds that pay make the next ones longer; rounds that do not make them
 shorter and rarer, until they cost a few per cent of the calls.
 
-Where the proposals have ended, a *local search* (:class:`archeng.surrogate.LocalSearch`) has the last word: it
-simulates what is missing to show that the best design is a local optimum, and goes on if it is not.
-With simulated constraints it makes all the proposals.
+Where the proposals have ended, a *local search* (:class:`archeng.surrogate.LocalSearch`) has the
+last word: it simulates what is missing to show that the best design is a local optimum, and goes
+on if it is not. With simulated constraints it makes all the proposals.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from archeng.model.tables import number
 from archeng.report.blocks import Block, Facts, Paragraph, Picture, Section, Table
 from archeng.report.figures import sensible
 from archeng.report.shown import Shown, short
+from archeng.report.tables import optimality_text
 
 _BEST = 10  # designs in the table of the best
 _COLUMNS = 8  # variables in that table
@@ -45,6 +46,9 @@ def summary(shown: Shown) -> Section:
         "cut off": f"Not ended: {shown.message}.",
     }[shown.state]
     first = f"The result: {shown.status}. {end}"
+    if shown.optimality is not None:
+        text = optimality_text(shown.optimality)
+        first += f" {text[0].upper()}{text[1:]}."
     return Section("summary", "Summary", (Paragraph(first), Facts(tuple(pairs))))
 
 

@@ -19,6 +19,7 @@ from archeng.records import (
     SimulatedAtBest,
     VariableAtBest,
 )
+from archeng.surrogate import Optimality
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class Shown:
     simulated: Sequence[SimulatedAtBest]
     outputs: Mapping[str, Any]
     activity: Sequence[Activity]
+    optimality: Optimality | None
     provenance: Mapping[str, Any]
 
     @cached_property

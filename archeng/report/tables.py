@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from archeng.model.tables import number, text_table
-from archeng.records import Activity, CallRecord, RowAtBest, SimulatedAtBest, VariableAtBest
+from archeng.records import (
+    Activity,
+    CallRecord,
+    RowAtBest,
+    SimulatedAtBest,
+    VariableAtBest,
+)
+from archeng.surrogate import Optimality
 
 
 def result_table(
@@ -24,6 +31,7 @@ def result_table(
     simulated: Sequence[SimulatedAtBest] = (),
     outputs: Mapping[str, Any] | None = None,
     activity: Sequence[Activity] = (),
+    optimality: Optimality | None = None,
 ) -> str:
     """Design with units, simulated constraints, active constraints, calls used."""
     parts = [
@@ -32,6 +40,8 @@ def result_table(
         f"objective {objective:.10g} after {len(evaluations)} simulator calls, "
         f"{n_infeasible_calls} of them at infeasible designs",
     ]
+    if optimality is not None:
+        parts.append(optimality_text(optimality))
     if variables:
         parts += ["", _variables(variables)]
     if simulated:
@@ -71,6 +81,18 @@ def _variables(variables: Sequence[VariableAtBest]) -> str:
         for v in variables
     ]
     return text_table(("variable", "value", "unit", "lower", "upper"), lines)
+
+
+def optimality_text(o: Optimality) -> str:
+    """Return what speaks for the design being an optimum, in one sentence."""
+    text = (
+        f"to first order {o.gain:.2g} more is expected within {o.radius:g} deviations of it, "
+        f"{o.residual:.1e} of the objective within one ({o.residual_not_excluded:.1e} is not "
+        f"excluded), from {o.fresh_designs} designs around it"
+    )
+    if o.unknown_directions:
+        text += f"; {o.unknown_directions} directions are not known"
+    return text
 
 
 def activity_table(activity: Sequence[Activity]) -> str:

@@ -10,7 +10,7 @@ from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.records import Activity, CallRecord, RowAtBest
 from archeng.runner.account import Account
-from archeng.surrogate import Frame, gradients, multipliers
+from archeng.surrogate import frame_at, gradients, multipliers
 
 _REPAIRED = ("nearest", "intersection")
 _AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
@@ -128,7 +128,7 @@ def _gains(
     if not active.any():
         return gains, errors
     x = fs.reduce(best.x)
-    frame = Frame(x, wide.scaled_factor, wide.inverse_factor / wide.sigma)
+    frame = frame_at(wide, x)
     found = gradients(frame, run.archive.known(), run.options.limits)
     if found is None:
         return gains, errors

@@ -19,12 +19,14 @@ from archeng.runner.account import Account
 from archeng.runner.activity import activity_of, rows_at
 from archeng.runner.moved import versions
 from archeng.strategy import StopReason
+from archeng.surrogate import Optimality, best_evidence, frame_at
 
 if TYPE_CHECKING:
     from archeng.runner.run import Run
 
 _CONVERGED = {
     StopReason.CONVERGED,
+    StopReason.MODEL_EXHAUSTED,
     StopReason.TOL_OBJECTIVE,
     StopReason.EQUAL_OBJECTIVES,
     StopReason.TOL_X,
@@ -34,21 +36,19 @@ _CONVERGED = {
 }
 
 
-_SAME_PLACE = 0.05  # in initial standard deviations
-
-
 @one_thread
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.archive.best
     reason = run.stop_reason
     x = best.x if best is not None else np.full(len(fs.template), np.nan)
+    optimality = _optimality(run, best, reason)
     return Result(
         name=fs.name,
         x=x,
         fun=best.objective if best is not None else float("nan"),
         variables=fs.variables,
-        status=_status(run, best, reason),
+        status=_status(run, best, reason, optimality),
         stop_reason=reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.archive.evaluations),
@@ -57,6 +57,7 @@ def make_result(run: Account) -> Result:
         simulated=simulated_at(run.options.limits, best),
         outputs={} if best is None else dict(best.outputs),
         activity=activity_of(run),
+        optimality=optimality,
         provenance=_provenance(run),
     )
 
@@ -70,7 +71,17 @@ def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBe
     )
 
 
-def _status(run: Account, best: CallRecord | None, reason: StopReason) -> Status:
+def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Optimality | None:
+    """Return what speaks for the best design being a local optimum, once the run has ended."""
+    if best is None or not best.acceptable or reason in (StopReason.RUNNING, StopReason.CUT_OFF):
+        return None
+    frame = frame_at(run.wide, run.feasible_set.reduce(best.x))
+    return best_evidence(frame, run.archive.known(), run.options.limits, run.feasible_set)
+
+
+def _status(
+    run: Account, best: CallRecord | None, reason: StopReason, optimality: Optimality | None
+) -> Status:
     if best is None:
         return Status.NONE
     if not best.acceptable:
@@ -79,21 +90,10 @@ def _status(run: Account, best: CallRecord | None, reason: StopReason) -> Status
         return Status.TARGET
     if reason in (StopReason.RUNNING, StopReason.CUT_OFF):
         return Status.SO_FAR
-    if run.options.target is None and _CONVERGED & {reason, *run.ended} and _ended_there(run, best):
+    shown = optimality is not None and optimality.claim
+    if run.options.target is None and shown and _CONVERGED & {reason, *run.ended}:
         return Status.CONVERGED
     return Status.STOPPED
-
-
-def _ended_there(run: Account, best: CallRecord) -> bool:
-    """Whether the restart that found the best design also ended near it.
-
-    A lucky early sample may be better than the place to which the search converged. A model of
-    the objective ends a restart at its best design.
-    """
-    if list(run.ended[best.restart : best.restart + 1]) == [StopReason.CONVERGED]:
-        return True
-    gaps = run.wide.whiten(run.places[best.restart] - run.feasible_set.reduce(best.x))
-    return bool(np.abs(gaps).max(axis=1).min() < _SAME_PLACE)
 
 
 def make_generation(

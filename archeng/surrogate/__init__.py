@@ -1,7 +1,7 @@
 """Models of the objective: where the next simulation is likely to pay."""
 
-from archeng.surrogate.data import Frame
-from archeng.surrogate.evidence import Evidence, best_evidence
+from archeng.surrogate.data import Frame, frame_at
+from archeng.surrogate.evidence import Optimality, best_evidence
 from archeng.surrogate.local import (
     CLOSING,
     FIRST_RADIUS,
@@ -20,12 +20,12 @@ __all__ = [
     "FIRST_RADIUS",
     "FIRST_RESOLUTION",
     "Ended",
-    "Evidence",
     "Frame",
     "Kind",
     "Local",
     "LocalSearch",
     "Mode",
+    "Optimality",
     "Proposal",
     "Proposer",
     "Selection",
@@ -33,6 +33,7 @@ __all__ = [
     "after",
     "best_evidence",
     "elsewhere",
+    "frame_at",
     "gradients",
     "moved",
     "multipliers",

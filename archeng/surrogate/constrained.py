@@ -1,14 +1,14 @@
 r"""The best step by the models under simulated constraints, over the exact feasible set.
 
-With models s of the objective and :math:`c_j` of the sides of the simulated constraints (satisfied if
-:math:`c_j \le 0`, with gradients of one at the centre), the step solves
+With models s of the objective and :math:`c_j` of the sides of the simulated constraints
+(satisfied if :math:`c_j \le 0`, with gradients of one at the centre), the step solves
 
 .. math:: \min_{v, t \ge 0} \; s(v) + w t \quad\text{s.t.}\quad c_j(v) + m_j \le t, \;
           |v| \le r, \; \text{all explicit rows at } v,
 
-an exact penalty of the largest violation: where the limits can be met, and w exceeds the sum of the
-multipliers, they are. Margins :math:`m_j` allow for errors of the models. SciPy's SLSQP [K88] solves it with
-exact derivatives; the answer is repaired onto the feasible set.
+an exact penalty of the largest violation: where the limits can be met, and w exceeds the sum of
+the multipliers, they are. Margins :math:`m_j` allow for errors of the models. SciPy's SLSQP [K88]
+solves it with exact derivatives; the answer is repaired onto the feasible set.
 
 [K88] D. Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28, 1988.
 
@@ -82,7 +82,7 @@ class Models:
         return self.sides.excess(self.constraints.values(v))
 
     def expected(self, v: Floats) -> Floats:
-        """Simulated constraints (m,) at v."""
+        """Return the simulated constraints (m,) at v."""
         if self.constraints is None:
             return np.zeros(0)
         return self.constraints.values(v) * self.units

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Floats, Integers
+from archeng.distribution import Distribution, Floats, Integers
 from archeng.known import Known
 from archeng.surrogate.kernels import Kernels
 
@@ -44,6 +44,11 @@ class Frame:
     def distance(self, x: Floats) -> float:
         """Length of u."""
         return float(np.linalg.norm(self.coordinates(x)))
+
+
+def frame_at(wide: Distribution, centre: Floats) -> Frame:
+    """Return the frame of the initial search distribution around a design (n,)."""
+    return Frame(centre, wide.scaled_factor, wide.inverse_factor / wide.sigma)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,12 @@
 r"""Evidence that a design is a local optimum: what could still be gained around it, to first order.
 
-A linear program over slopes of the objective and of the rows (:mod:`archeng.surrogate.first_order`) says what a
-step of size :math:`\rho` gains to first order; zero is the condition of Karush, Kuhn and Tucker.
-Slopes of the explicit rows are exact. Those of the objective and of the simulated constraints come from
-models, so the program is solved for the models and for random ones that fit the designs as well
-(posterior samples): the largest gain among these is what the designs do not exclude. Directions in
-which no design lies have random slopes in them.
+A linear program over slopes of the objective and of the rows
+(:mod:`archeng.surrogate.first_order`) says what a step of size :math:`\rho` gains to first order;
+zero is the condition of Karush, Kuhn and Tucker. Slopes of the explicit rows are exact. Those of
+the objective and of the simulated constraints come from models, so the program is solved for the
+models and for random ones that fit the designs as well (posterior samples): the largest gain
+among these is what the designs do not exclude. Directions in which no design lies have random
+slopes in them.
 
 The design is taken for an optimum if neither gain exceeds a small part of the objective.
 """
@@ -43,7 +44,7 @@ _DOUBT = 3.0  # how many times more random models may gain
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Optimality:
     """What speaks for a design being a local optimum.
 
     Attributes
@@ -76,7 +77,7 @@ class Evidence:
 
 def evidence(
     frame: Frame, known: Known, limits: Limits, feasible_set: FeasibleSet, radius: float
-) -> Evidence | None:
+) -> Optimality | None:
     """Return the evidence for the centre of the frame, a known design; None without models."""
     data = _around(frame, known, radius)
     if data is None:
@@ -94,7 +95,7 @@ def evidence(
     size = max(objective_size(known, limits), float(np.finfo(float).tiny))
     room = room_at(radius)
     residuals = [gain(slope, every, 1.0, room) / size for slope, every in slopes]
-    return Evidence(
+    return Optimality(
         radius=radius,
         gain=gain(*slopes[0], radius, room),
         residual=residuals[0],
@@ -107,7 +108,7 @@ def evidence(
 
 def best_evidence(
     frame: Frame, known: Known, limits: Limits, feasible_set: FeasibleSet
-) -> Evidence | None:
+) -> Optimality | None:
     """Return the evidence on the largest scale on which it is enough, else the strongest."""
     found = []
     for radius in RADII:

@@ -1,7 +1,7 @@
 """Models of simulated constraints.
 
-Each constraint has a model of its own, fitted to the same designs: the prior that errs least near its
-limits.
+Each constraint has a model of its own, fitted to the same designs: the prior that errs least near
+its limits.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """`LocalSearch`: a search with models around one design, to an end that can be shown.
 
-A trust-region method in the manner of Powell's [P94, R22]. It has two lengths: the *radius*, how far the
-models are believed, and the *resolution*, on which the designs around the centre are kept poised. One
-round after the other:
+A trust-region method in the manner of Powell's [P94, R22]. It has two lengths: the *radius*, how
+far the models are believed, and the *resolution*, on which the designs around the centre are kept
+poised. One round after the other:
 
 1. the best step by the models within the radius, if it promises a gain that matters;
 2. else a design in a direction that the models do not know, on the scale of the resolution;
-3. else the evidence: if it shows that the centre is a local optimum, the search ends with that claim;
+3. else the evidence: if it shows that the centre is a local optimum, the search ends with that
+   claim;
 4. else a finer resolution, until there is none: the search has stalled.
 
 All that it remembers is a frozen `Local`, and what is simulated next is part of it.
 
-[P94] see :mod:`archeng.surrogate.poise`. [R22] T. M. Ragonneau, Model-based derivative-free optimization
-methods and software, PhD thesis, 2022, arXiv:2210.12018.
+[P94] see :mod:`archeng.surrogate.poise`. [R22] T. M. Ragonneau, Model-based derivative-free
+optimization methods and software, PhD thesis, 2022, arXiv:2210.12018.
 """
 
 from __future__ import annotations

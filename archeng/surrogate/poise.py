@@ -1,10 +1,10 @@
 r"""Whether the designs around a centre determine slopes there, and which design would help most.
 
-Models know nothing of directions in which no design lies. The designs within reach of the centre are
-*poised* on a scale :math:`\rho` if the matrix of their coordinates over :math:`\rho`, on the directions
-that equalities leave free, has no small singular value: a linear function is then determined, and its
-errors are not amplified. Otherwise the direction of the least singular value is where the next design
-belongs (a geometry step, as in Powell's methods [P94]).
+Models know nothing of directions in which no design lies. The designs within reach of the centre
+are *poised* on a scale :math:`\rho` if the matrix of their coordinates over :math:`\rho`, on the
+directions that equalities leave free, has no small singular value: a linear function is then
+determined, and its errors are not amplified. Otherwise the direction of the least singular value
+is where the next design belongs (a geometry step, as in Powell's methods [P94]).
 
 [P94] M. J. D. Powell, A direct search optimization method that models the objective and constraint
 functions by linear interpolation, 1994, doi:10.1007/978-94-015-8330-5_4.
@@ -44,7 +44,8 @@ def free_directions(feasible_set: FeasibleSet, frame: Frame) -> Floats:
     """Return orthonormal directions (k, n) of the frame that the equalities leave free."""
     n = len(frame.centre)
     _, jacobian = feasible_set.values_and_jacobian(frame.centre)
-    slopes = (jacobian @ frame.factor)[feasible_set.equality]
+    with np.errstate(invalid="ignore", over="ignore"):
+        slopes = (jacobian @ frame.factor)[feasible_set.equality]
     if not len(slopes) or not np.all(np.isfinite(slopes)):
         return np.eye(n)
     _, s, V = np.linalg.svd(slopes, full_matrices=True)
@@ -84,7 +85,7 @@ def missing_design(
 
 
 def missing_directions(near: Floats, free: Floats, rows: Rows, scale: float) -> int:
-    """Return the number of directions in which designs are missing and, to first order, possible."""
+    """Return the number of directions in which designs are missing and possible (linearly)."""
     return sum(
         any(_helps(u, direction, scale) for u in _farthest(direction, rows, scale))
         for direction in _missing(near, free, scale)
@@ -92,7 +93,7 @@ def missing_directions(near: Floats, free: Floats, rows: Rows, scale: float) -> 
 
 
 def _farthest(direction: Floats, rows: Rows, scale: float) -> Iterator[Floats]:
-    """Steps (n,) that go as far along a direction as the rows allow, either way."""
+    """Yield steps (n,) that go as far along a direction as the rows allow, either way."""
     for sign in (1.0, -1.0):
         u = lowest_step(sign * direction, rows, scale, room_at(scale))
         if u is not None and u.any():
@@ -106,7 +107,7 @@ def _helps(u: Floats, direction: Floats, scale: float) -> bool:
 
 
 def _missing(near: Floats, free: Floats, scale: float) -> Iterator[Floats]:
-    """Orthonormal directions (n,) of ``free`` that the designs do not determine, least known first."""
+    """Yield orthonormal directions (n,) of ``free`` that no design determines, worst first."""
     while len(free):
         direction = _least_known(near @ free.T / scale) @ free
         if not direction.any():

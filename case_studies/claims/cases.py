@@ -1,7 +1,8 @@
 """Problems whose formulas are known here and hidden from archeng as far as the case says.
 
-Four suites: ``textbook`` (engineering problems, all constraints simulated), ``mixed`` (CEC 2006, half
-of the constraints simulated), ``cec2006`` and ``hock_schittkowski`` (all constraints explicit).
+Four suites: ``textbook`` (engineering problems, all constraints simulated), ``mixed`` (CEC 2006,
+half of the constraints simulated), ``cec2006`` and ``hock_schittkowski`` (all constraints
+explicit).
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 import archeng
 from archeng.model import Model
 from case_studies import cec2006, engineering, hock_schittkowski
-from case_studies.claims import cooling_chain
 from case_studies.cec2006.g10_g15 import G14_ENERGY
 from case_studies.cec2006.suite import definition as cec_definition
+from case_studies.claims import cooling_chain
 from case_studies.engineering.suite import definition as engineering_definition
 from case_studies.mixed.problems import NAMES as MIXED
 from case_studies.mixed.problems import half_simulated
@@ -31,7 +32,7 @@ Limits = tuple[float | None, float | None]
 
 TEXTBOOK = ("welded_beam", "spring", "pressure_vessel", "speed_reducer", "cantilever_stepped")
 NOT_CEC2006 = ("g02", "g17", "g20")
-"""g02 has hundreds of local optima, g17 jumps (IPOPT is no referee there), g20 has no feasible point."""
+"""g02 has hundreds of local optima, g17 jumps (no work for IPOPT), g20 has no feasible point."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A chain of cooled reactors: 18 variables, 6 explicit equalities, 7 simulated constraints.
 
-Each of six vessels has a volume, a conversion and a cooling duty. The balances that link a vessel to
-the one before are written down; peak temperatures and the purity at the end are known to the
+Each of six vessels has a volume, a conversion and a cooling duty. The balances that link a vessel
+to the one before are written down; peak temperatures and the purity at the end are known to the
 simulator only. It was made for this comparison; its optimum is IPOPT's best of 40 starts.
 """
 

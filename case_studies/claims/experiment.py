@@ -1,7 +1,7 @@
 """How many runs claim convergence, and how many of the claims are true.
 
-Every run has a budget and no target, so that it has to find out by itself that it is over. A claim is
-judged by IPOPT on the formulas, begun at the design of the claim.
+Every run has a budget and no target, so that it has to find out by itself that it is over. A
+claim is judged by IPOPT on the formulas, begun at the design of the claim.
 
 ================  ==================================================================
 column            meaning
@@ -63,7 +63,7 @@ def run_task(task: Task) -> list[Row]:
     )
     found = np.all(np.isfinite(result.x))
     acceptable = found and result.status is not archeng.Status.VIOLATING
-    optimum = local_optimum(this.formulas, result.x) if acceptable else np.nan
+    optimum = local_optimum(this.formulas, result.x, result.fun) if acceptable else np.nan
     if np.isnan(optimum) or optimum > result.fun:
         optimum = min(this.known, result.fun) if acceptable else this.known
     own = gap(result.fun, optimum) if acceptable else np.nan
