@@ -15,6 +15,7 @@ from archeng.errors import JournalError
 from archeng.handlers.base import Search
 from archeng.surrogate import Ended, Kind, Local, Mode, Selection, Trust, elsewhere
 
+_OBSOLETE = ("violates", "weights", "margins", "prices", "expected")  # of version 0.1
 _PARTS = {"trust": Trust, "selection": Selection, "local": Local}
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
@@ -119,7 +120,9 @@ class Notes:
         JournalError
             If the memory, which may come from a file, holds something else.
         """
-        flat = dict(search.memory)
+        flat = {key: value for key, value in search.memory.items() if key not in _OBSOLETE}
+        if "local_kind" not in flat:  # of version 0.1, before there was a local search
+            flat.update({f"local_{key}": value for key, value in vars(Local()).items()})
         try:
             flat["trust_mode"] = Mode(flat["trust_mode"])
             flat["local_kind"] = Kind(flat["local_kind"])

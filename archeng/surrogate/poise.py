@@ -29,8 +29,8 @@ from archeng.model import FeasibleSet
 from archeng.surrogate.data import Frame
 from archeng.surrogate.first_order import Rows, lowest_step, room_at
 
-_REACH = 2.0  # designs within this many scales of the centre count ...
-_NEAREST = 0.1  # ... and not those nearer than this many
+_REACH = 2.5  # designs within this many scales of the centre count ...
+_NEAREST = 0.08  # ... and not those nearer than this many
 _LONGEST = 1.9  # step of a geometry design, in scales
 _POISED = 0.15  # least singular value
 _REACHED = 0.3  # a design helps if it goes this far along its direction, in scales

@@ -23,9 +23,9 @@ _IPOPT = {
 }
 
 
-_BOX = 0.05
+_BOX = 0.01
 """Part of the box around a design in which nothing may be better than at a local optimum."""
-_SAME = 1e-4
+_SAME = 1e-5
 """Gain in that box, relative, that a local optimum may leave."""
 
 

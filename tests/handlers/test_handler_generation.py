@@ -13,6 +13,7 @@ from handlers_helpers import Vector, box, isotropic, settings_of, wedge
 
 import archeng.handlers.resampling as resampling
 from archeng import Model
+from archeng.distribution import Distribution
 from archeng.errors import GateError
 from archeng.handlers import Handler, Population, Search, make_handler
 from archeng.handlers.lagrangian import success
@@ -28,7 +29,8 @@ from archeng.simulator import Gate
 def handler_of(name: HandlerName, fs: FeasibleSet, **changes: Any) -> Handler:
     settings = settings_of(name, **changes)
     repairer = Repairer(fs, settings)
-    return make_handler(repairer, repairer, settings)
+    wide = Distribution(np.zeros(fs.n), 1.0, np.eye(fs.n), np.eye(fs.n))
+    return make_handler(repairer, repairer, settings, wide)
 
 
 def bowl_at(points: Vector) -> Vector:

@@ -102,10 +102,10 @@ def played(handler: HandlerName, A: Vector, t: Vector, generations: int) -> list
     model.subject_to(ca.sumsqr(x) <= 40, name="ball")
     fs, settings = compile_model(model), settings_of(handler)
     repairer = Repairer(fs, settings)
-    made = make_handler(repairer, repairer, settings)
     F = 0.5 * np.eye(3) + 0.2 * np.diag([1.0, -1.0], k=1)
     start = A @ np.array([1.6, 1.4, 1.0]) + t
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
+    made = make_handler(repairer, repairer, settings, distribution)
     search, rng, result = made.begin(distribution, start, None), np.random.default_rng(6), []
     for _ in range(generations):
         search, population = made.populate(search, rng, Known(np.zeros((0, 3)), np.zeros(0)))

@@ -46,9 +46,9 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
     model.subject_to(ca.sumsqr(x) <= 4 * n, name="ball")
     settings = Settings()
     repairer = Repairer(compile_model(model), settings)
-    handler = make_handler(repairer, repairer, settings)
     F = 0.5 * np.eye(n) + 0.2 * np.diag((-1.0) ** np.arange(n - 1), k=1)
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
+    handler = make_handler(repairer, repairer, settings, distribution)
     search, rng = handler.begin(distribution, start, None), np.random.default_rng(seed)
     points, values, result = np.zeros((0, n)), np.zeros(0), []
     while len(values) < calls:
@@ -59,6 +59,7 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
         objectives = np.array([objective(x) for x in back])
         search = handler.learn(search, population, Found(objectives), rng)
         points, values = np.concatenate((points, new)), np.append(values, objectives)
+        search = handler.conclude(search, Known(points, values))
         result += [Call(x, population.proposed, mode) for x in back]
     return result[:calls]
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from surrogate_helpers import Quadratic, moderate, seeds
 
-from archeng.surrogate.guards import Lagrangian, Sides
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.several import Several
 
@@ -46,22 +45,3 @@ def test_together_is_one_after_the_other(parts: list[tuple[float, float]], seed:
         np.testing.assert_allclose(several.values(v), [m.value(v) for m in models], **close)
         np.testing.assert_allclose(several.slopes(v), [slope for slope, _ in found], **close)
         np.testing.assert_allclose(several.hessian(v, weights), bend, **close)
-
-
-@pytest.mark.parametrize("parts", PARTS)
-def test_derivatives_of_the_lagrangian_are_those_of_its_value(
-    parts: list[tuple[float, float]],
-) -> None:
-    rng = np.random.default_rng(4)
-    objective, *models = random_models(rng, [(0.5, 0.5), *parts])
-    n, m = len(objective.gradient), len(models)
-    both = np.concatenate((np.arange(m), np.arange(m)))  # a lower and an upper limit each
-    sides = Sides(both, np.repeat([-1.0, 1.0], m), np.repeat([0.5, -0.5], m))
-    lagrangian = Lagrangian(objective, Several(models), sides, sides, rng.random(2 * m))
-    v, steps = rng.standard_normal(n), 1e-6 * np.eye(n)
-    gradient, hessian = lagrangian.derivatives(v)
-    slopes = [(lagrangian.value(v + e) - lagrangian.value(v - e)) / 2e-6 for e in steps]
-    bends = [(lagrangian.derivatives(v + e)[0] - gradient) / 1e-6 for e in steps]
-    size = 1 + float(np.abs(hessian).max())
-    np.testing.assert_allclose(gradient, slopes, atol=1e-6 * size)
-    np.testing.assert_allclose(hessian, bends, atol=1e-3 * size)
