@@ -45,6 +45,7 @@ _FLATTEST = 1e-3  # least gradient by which a model is scaled, in standard devia
 _MET = 1e-6  # violation that is none, in radii
 _HEAVIER = 10.0  # factor of the weight if limits are not met ...
 _RAISES = 2  # ... so many times
+_HEAVIEST = 1e4
 _ABOVE = 2.0  # weight over the sum of the multipliers
 _HALVINGS = 5  # of a step by linear models
 _MOST_MARGIN = 0.3  # largest margin, in radii
@@ -106,12 +107,15 @@ class Step:
         Of the violation in it, in slopes of the objective.
     expected : ndarray, shape (m,)
         Simulated constraints.
+    meets : bool
+        Whether these are within their limits.
     """
 
     x: Floats
     gain: float
     weight: float
     expected: Floats
+    meets: bool
 
 
 def fit_models(frame: Frame, data: Data, limits: Limits) -> Models:
@@ -153,7 +157,7 @@ def best_step(
         if not models.merit(v, weight) < here:
             v = problem.first_order(weight)
         met = float(models.excess(v).max(initial=0.0)) <= _MET * problem.radius
-        if met or trial == _RAISES:
+        if met or trial == _RAISES or weight >= _HEAVIEST:
             break
         weight *= _HEAVIER
     return v, weight

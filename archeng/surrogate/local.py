@@ -80,6 +80,8 @@ class Local:
         Objective and simulated constraints there.
     radius, resolution : float
         In initial standard deviations.
+    weight : float
+        Of violations, in slopes of the objective: it stays high until limits can be met.
     margins : ndarray, shape (m,)
         How far inside its limits each simulated constraint is to be, in its units.
     poor : bool
@@ -104,6 +106,7 @@ class Local:
     values: Floats = field(default_factory=_none)
     radius: float = FIRST_RADIUS
     resolution: float = FIRST_RESOLUTION
+    weight: float = _WEIGHT
     margins: Floats = field(default_factory=_none)
     poor: bool = False
     ended: Ended = Ended.NO
@@ -216,12 +219,13 @@ class LocalSearch:
         local = replace(local, kind=kind, design=design)
         if view.models is not None:
             models = view.models
-            weight = _WEIGHT if step is None else step.weight
+            weight = local.weight if step is None else step.weight
             price = weight * models.steepness * models.data.spread
             local = replace(local, price=price, units=models.units)
         if step is None:
             return local
-        return replace(local, predicted=step.gain, expected=step.expected)
+        weight = step.weight if step.gain > 0 and not step.meets else _WEIGHT
+        return replace(local, predicted=step.gain, expected=step.expected, weight=weight)
 
     def _step(self, local: Local, view: _View) -> Step | None:
         """Return the best step by the models, if it promises enough and leads to a new design."""
@@ -241,14 +245,15 @@ class LocalSearch:
 
     def _try(self, local: Local, models: Models, margins: Floats) -> Step | None:
         fs = self._repairer.feasible_set
-        v, weight = best_step(models, fs, local.radius, margins, _WEIGHT)
+        v, weight = best_step(models, fs, local.radius, margins, local.weight)
         x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
             return None
         v = models.frame.coordinates(x) / models.data.scale
         gain = models.merit(np.zeros_like(v), weight) - models.merit(v, weight)
         unit = models.steepness * models.data.spread
-        return Step(x, gain * unit, weight, models.expected(v))
+        meets = not np.any(models.excess(v) > 0)
+        return Step(x, gain * unit, weight, models.expected(v), meets)
 
     def _missing(self, view: _View, scale: float) -> Floats | None:
         """Return a design in a direction that is not known on a scale."""

@@ -45,7 +45,7 @@ def reference(handler: SearchName) -> Result:
 @functools.cache
 def restarted(handler: SearchName) -> Result:
     """Converges very soon, so that restarts begin soon; some calls fail."""
-    tol_x = 0.6 if handler == "active-set-es" else 0.95
+    tol_x = 0.6 if handler == "active-set-es" else 0.999
     return solved(
         handler, simulator=fragile, max_evaluations=120, restarts=30, changes={"tol_x": tol_x}
     )
