@@ -45,7 +45,7 @@ _FLATTEST = 1e-3  # least gradient by which a model is scaled, in standard devia
 _MET = 1e-6  # violation that is none, in radii
 _HEAVIER = 10.0  # factor of the weight if limits are not met ...
 _RAISES = 2  # ... so many times
-_HEAVIEST = 1e4
+_HEAVIEST = 1e4  # no heavier than that
 _ABOVE = 2.0  # weight over the sum of the multipliers
 _HALVINGS = 5  # of a step by linear models
 _MOST_MARGIN = 0.3  # largest margin, in radii
@@ -107,19 +107,20 @@ class Step:
         Of the violation in it, in slopes of the objective.
     expected : ndarray, shape (m,)
         Simulated constraints.
-    meets : bool
-        Whether these are within their limits.
     """
 
     x: Floats
     gain: float
     weight: float
     expected: Floats
-    meets: bool
 
 
-def fit_models(frame: Frame, data: Data, limits: Limits) -> Models:
-    """Fit models to designs around the centre of a frame."""
+def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = None) -> Models:
+    """Fit models to designs around the centre of a frame.
+
+    ``units`` (m,) of the constraints are by default those in which their models have slopes of
+    one at the centre.
+    """
     p, n = data.A.shape
     here = np.zeros(n)
     choice = choose(data.kernels, data.y, (IDENTITY,)) if p >= n + 2 else None
@@ -127,9 +128,10 @@ def fit_models(frame: Frame, data: Data, limits: Limits) -> Models:
     steepness = float(np.linalg.norm(objective.derivatives(here)[0]))
     raw = constraint_models(data, limits) if len(limits) else ()
     slopes = np.array([float(np.linalg.norm(model.derivatives(here)[0])) for model in raw])
-    slopes = np.maximum(slopes, _FLATTEST)
-    models = [model.divided_by(s) for model, s in zip(raw, slopes, strict=True)]
-    units = sizes(data) * slopes
+    if units is None:
+        units = sizes(data) * np.maximum(slopes, _FLATTEST)
+    factors = units / sizes(data)
+    models = [model.divided_by(factor) for model, factor in zip(raw, factors, strict=True)]
     return Models(
         frame=frame,
         data=data,

@@ -80,8 +80,6 @@ class Local:
         Objective and simulated constraints there.
     radius, resolution : float
         In initial standard deviations.
-    weight : float
-        Of violations, in slopes of the objective: it stays high until limits can be met.
     margins : ndarray, shape (m,)
         How far inside its limits each simulated constraint is to be, in its units.
     poor : bool
@@ -106,7 +104,6 @@ class Local:
     values: Floats = field(default_factory=_none)
     radius: float = FIRST_RADIUS
     resolution: float = FIRST_RESOLUTION
-    weight: float = _WEIGHT
     margins: Floats = field(default_factory=_none)
     poor: bool = False
     ended: Ended = Ended.NO
@@ -190,7 +187,11 @@ class LocalSearch:
         """Return the state with what is simulated next, or with its end."""
         frame = Frame(local.centre, factor, lengths)
         data = select(frame, known)
-        models = None if data is None else fit_models(frame, data, self._limits)
+        models = None
+        if data is not None:
+            # One merit until the limits are met: with another one at each step it could go round.
+            units = local.units if local.price > 0 and self._violates(local) else None
+            models = fit_models(frame, data, self._limits, units)
         view = _View(frame, known, models)
         if local.poor:
             design = self._missing(view, local.radius)
@@ -219,13 +220,14 @@ class LocalSearch:
         local = replace(local, kind=kind, design=design)
         if view.models is not None:
             models = view.models
-            weight = local.weight if step is None else step.weight
+            weight = _WEIGHT if step is None else step.weight
             price = weight * models.steepness * models.data.spread
+            if step is None and self._violates(local):
+                price = max(price, local.price)
             local = replace(local, price=price, units=models.units)
         if step is None:
             return local
-        weight = step.weight if step.gain > 0 and not step.meets else _WEIGHT
-        return replace(local, predicted=step.gain, expected=step.expected, weight=weight)
+        return replace(local, predicted=step.gain, expected=step.expected)
 
     def _step(self, local: Local, view: _View) -> Step | None:
         """Return the best step by the models, if it promises enough and leads to a new design."""
@@ -245,15 +247,15 @@ class LocalSearch:
 
     def _try(self, local: Local, models: Models, margins: Floats) -> Step | None:
         fs = self._repairer.feasible_set
-        v, weight = best_step(models, fs, local.radius, margins, local.weight)
+        unit = models.steepness * models.data.spread
+        weight = local.price / unit if self._violates(local) else 0.0
+        v, weight = best_step(models, fs, local.radius, margins, max(weight, _WEIGHT))
         x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
             return None
         v = models.frame.coordinates(x) / models.data.scale
         gain = models.merit(np.zeros_like(v), weight) - models.merit(v, weight)
-        unit = models.steepness * models.data.spread
-        meets = not np.any(models.excess(v) > 0)
-        return Step(x, gain * unit, weight, models.expected(v), meets)
+        return Step(x, gain * unit, weight, models.expected(v))
 
     def _missing(self, view: _View, scale: float) -> Floats | None:
         """Return a design in a direction that is not known on a scale."""
