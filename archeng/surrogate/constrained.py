@@ -33,6 +33,7 @@ from archeng.known import Limits
 from archeng.model import FeasibleSet
 from archeng.surrogate.choice import choose
 from archeng.surrogate.data import Data, Frame
+from archeng.surrogate.first_order import optimizers
 from archeng.surrogate.fit import linear
 from archeng.surrogate.guards import Sides, constraint_models, sides_of, sizes
 from archeng.surrogate.interpolant import Interpolant
@@ -188,8 +189,6 @@ class _Problem:
 
     def solve(self, weight: float) -> tuple[Floats, float]:
         """Return v (n,) where SLSQP ends, be it a solution or not, and the multipliers' sum."""
-        from scipy.optimize import minimize  # takes longer to import than most runs need
-
         n, m = len(self._models.frame.centre), self._models
         z = np.zeros(n + 1)
         z[n] = (m.excess(z[:n]) + self._margins).max(initial=0.0)
@@ -197,7 +196,7 @@ class _Problem:
         if self._equal.any():
             constraints.append({"type": "eq", "fun": self._zero, "jac": self._zero_slopes})
         with np.errstate(all="ignore"):
-            solved = minimize(
+            solved = optimizers().minimize(
                 lambda z: m.objective.value(z[:n]) / m.steepness + weight * z[n],
                 z,
                 jac=lambda z: np.append(m.objective.derivatives(z[:n])[0] / m.steepness, weight),
@@ -215,15 +214,13 @@ class _Problem:
 
     def first_order(self, weight: float) -> Floats:
         """Return v (n,) by linear models: where SLSQP fails, some of that way leads down."""
-        from scipy.optimize import linprog
-
         n, m = len(self._models.frame.centre), self._models
         z = np.zeros(n + 1)
         values, slopes = self._above(z)[:-1], self._above_slopes(z)[:-1]
         zero, equal = self._zero(z), self._zero_slopes(z)
         gradient = m.objective.derivatives(z[:n])[0] / m.steepness
         box = self.radius / np.sqrt(n)
-        solved = linprog(
+        solved = optimizers().linprog(
             np.append(gradient, weight),
             A_ub=-slopes,
             b_ub=values,

@@ -30,8 +30,11 @@ from archeng.surrogate.poise import designs_near, free_directions, missing_direc
 from archeng.surrogate.priors import QUADRATIC
 from archeng.surrogate.transforms import IDENTITY
 
-RADII = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-"""Sizes of regions in which designs are looked for, in initial standard deviations."""
+RADII = (1e-3, 1e-4, 1e-5)
+"""Sizes of regions in which designs are looked for, in initial standard deviations.
+
+On larger ones a model may be wrong about its slope: there is no claim from them.
+"""
 _DRAWS = 8  # random models
 _SEED = 0  # of these: the same evidence for the same designs
 _WIDER = 30.0  # designs within this many radii are used, if they are enough

@@ -16,9 +16,12 @@ l, h        room that the limits leave, shape (m,)                      ``lower,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.known import Limits
 from archeng.model import FeasibleSet
@@ -26,6 +29,15 @@ from archeng.surrogate.data import Frame
 
 _AT_LIMIT = 1e-3  # room below this, in radii, ...
 _MARGIN = 1e-6  # ... and below this, in deviations, is none: margins of repairs, rounding
+
+
+@cache
+def optimizers() -> Any:
+    """Return `scipy.optimize`, imported when it is first needed: that takes half a second."""
+    import scipy.optimize
+
+    one_thread.look_again()  # it brings a BLAS of its own
+    return scipy.optimize
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +76,6 @@ def lowest_step(slope: Floats, rows: Rows, radius: float, room: float = _MARGIN)
 
     Rows with less ``room`` than this, in deviations, are at their limits.
     """
-    from scipy.optimize import linprog  # takes longer to import than most runs need
-
     steepness = float(np.linalg.norm(slope))
     size = np.linalg.norm(rows.slopes, axis=1)
     used = np.isfinite(size) & (size > 0)
@@ -79,7 +89,7 @@ def lowest_step(slope: Floats, rows: Rows, radius: float, room: float = _MARGIN)
     lower, upper = np.where(lower > -room, 0.0, lower), np.where(upper < room, 0.0, upper)
     reach = np.sum(np.abs(A), axis=1)
     above, below = upper < reach, lower > -reach  # other limits are out of reach
-    solved = linprog(
+    solved = optimizers().linprog(
         slope / steepness,
         A_ub=np.concatenate((A[above], -A[below])),
         b_ub=np.concatenate((upper[above], -lower[below])),

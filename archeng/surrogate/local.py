@@ -5,7 +5,8 @@ far the models are believed, and the *resolution*, on which the designs around t
 poised. One round after the other:
 
 1. the best step by the models within the radius, if it promises a gain that matters;
-2. else a design in a direction that the models do not know, on the scale of the resolution;
+2. else, if the resolution is fine enough to show something, a design in a direction that the
+   models do not know, on that scale;
 3. else the evidence: if it shows that the centre is a local optimum, the search ends with that
    claim;
 4. else a finer resolution, until there is none: the search has stalled.
@@ -29,7 +30,7 @@ from archeng.known import Known, Limits
 from archeng.repair import Repairer
 from archeng.surrogate.constrained import Models, Step, best_step, fit_models
 from archeng.surrogate.data import Frame, select
-from archeng.surrogate.evidence import CLAIM, evidence, objective_size
+from archeng.surrogate.evidence import CLAIM, RADII, evidence, objective_size
 from archeng.surrogate.first_order import explicit_rows
 from archeng.surrogate.poise import designs_near, free_directions, missing_design
 
@@ -38,6 +39,7 @@ FIRST_RADIUS, FIRST_RESOLUTION = 1.0, 0.1
 CLOSING = 1e-3
 """Radius and resolution of a search that begins where another one has ended."""
 _LARGEST = 5.0
+_FINE = 2 * RADII[0]  # resolutions below this can show something
 _FINEST = 2e-5  # resolution: there is no other one below it
 _FINER = 0.1  # factor of the resolution
 _SMALLER = 0.2  # factor of the radius with it
@@ -204,11 +206,12 @@ class LocalSearch:
             step = self._step(local, view)
             if step is not None:
                 return self._next(local, Kind.STEP, step.x, view, step)
-            design = self._missing(view, local.resolution)
-            if design is not None:
-                return self._next(local, Kind.GEOMETRY, design, view)
-            if self._shown(local, view):
-                return replace(local, ended=Ended.SHOWN)
+            if local.resolution < _FINE:
+                design = self._missing(view, local.resolution)
+                if design is not None:
+                    return self._next(local, Kind.GEOMETRY, design, view)
+                if self._shown(local, view):
+                    return replace(local, ended=Ended.SHOWN)
             if local.resolution <= _FINEST:
                 return replace(local, ended=Ended.STALLED)
             local = _finer(local)
