@@ -61,6 +61,7 @@ _TOLERANCE = 1e-9  # relative progress that calls for another look around
 _AGAIN = 1e-2  # radius of the trust region for it
 _MANY = 4  # times the default population: a global search, in which ARCH is left alone at first
 _BETTER = 1e-2  # gain by ARCH that moves the trust region, relative to how much designs differ
+_FAILURE = 4  # misses as which a proposal counts whose simulation failed
 _NOISY = 1e-2  # noise of the model with which a search does not end
 
 
@@ -159,7 +160,7 @@ class Assisted:
             failed=0 if np.isfinite(lowest) else notes.failed + 1,
             tried=notes.tried + 1,
             hits=notes.hits + improved,
-            misses=0 if improved else notes.misses + 1,
+            misses=0 if improved else notes.misses + (1 if np.isfinite(lowest) else _FAILURE),
             to_inject=1 if improved else notes.to_inject,
         )
         best = min(lowest, notes.best)
