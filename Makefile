@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -96,6 +96,9 @@ bench-runtime: setup  ## workers, journal, memory and resume after 100,000 calls
 
 bench-random-models: setup  ## random models with a planted design, every call judged by a referee (20 minutes)
 	$(BIN)/python -m case_studies.random_models --jobs $(JOBS) --record
+
+bench-claims: setup  ## claims of convergence judged by IPOPT on the formulas (an hour; goes on where it stopped), into docs/benchmarks/claims
+	$(BIN)/python -m case_studies.claims claims --jobs $(JOBS) --out docs/benchmarks/claims
 
 bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
 	$(BIN)/python -m case_studies.benchmarks.sampling

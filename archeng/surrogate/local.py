@@ -203,7 +203,7 @@ class LocalSearch:
             if local.radius <= local.resolution and local.resolution > _FINEST:
                 local = _finer(local)
         while True:
-            step = self._step(local, view)
+            step = self._step(local, view, local.resolution)
             if step is not None:
                 return self._next(local, Kind.STEP, step.x, view, step)
             if local.resolution < _FINE:
@@ -212,9 +212,13 @@ class LocalSearch:
                     return self._next(local, Kind.GEOMETRY, design, view)
                 if self._shown(local, view):
                     return replace(local, ended=Ended.SHOWN)
-            if local.resolution <= _FINEST:
-                return replace(local, ended=Ended.STALLED)
-            local = _finer(local)
+            if local.resolution > _FINEST:
+                local = _finer(local)
+                continue
+            step = self._step(local, view, local.resolution**2)  # a last one, however little it is
+            if step is not None and local.misses == 0:
+                return self._next(local, Kind.STEP, step.x, view, step)
+            return replace(local, ended=Ended.STALLED)
 
     def _next(
         self, local: Local, kind: Kind, design: Floats, view: _View, step: Step | None = None
@@ -232,15 +236,18 @@ class LocalSearch:
             return local
         return replace(local, predicted=step.gain, expected=step.expected)
 
-    def _step(self, local: Local, view: _View) -> Step | None:
-        """Return the best step by the models, if it promises enough and leads to a new design."""
+    def _step(self, local: Local, view: _View, share: float) -> Step | None:
+        """Return the best step by the models, if it promises enough and leads to a new design.
+
+        Enough is a share of what may be left at an optimum.
+        """
         models = view.models
         if models is None:
             return None
         violates = self._violates(local)
         least = 0.0
         if not violates:
-            least = CLAIM * objective_size(view.known, self._limits) * local.resolution
+            least = CLAIM * objective_size(view.known, self._limits) * share
         margins = [local.margins, np.zeros_like(local.margins)]
         for margin in margins if local.margins.any() else margins[:1]:
             step = self._try(local, models, margin)
