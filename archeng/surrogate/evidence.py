@@ -14,7 +14,7 @@ The design is taken for an optimum if neither gain exceeds a small part of the o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from archeng.known import Known, Limits
 from archeng.model import FeasibleSet
 from archeng.surrogate.choice import choose
 from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.first_order import explicit_rows, gain, room_at
+from archeng.surrogate.first_order import Rows, explicit_rows, gain, room_at
 from archeng.surrogate.fit import Fit, fit
 from archeng.surrogate.guards import constraint_models, sizes
 from archeng.surrogate.poise import designs_near, free_directions, missing_directions
@@ -81,16 +81,50 @@ class Optimality:
 def evidence(
     frame: Frame, known: Known, limits: Limits, feasible_set: FeasibleSet, radius: float
 ) -> Optimality | None:
-    """Return the evidence for the centre of the frame, a known design; None without models."""
-    data = _around(frame, known, radius)
-    if data is None:
-        return None
+    """Return the evidence for the centre of the frame, a known design; None without models.
+
+    With equalities, designs that all lie on their surface may tell little about slopes off it, and
+    designs at different places between their tolerances disturb those along it. So there are
+    two tries: models of all coordinates, and of those along the surface.
+    """
+    free = free_directions(feasible_set, frame)
     rows = explicit_rows(feasible_set, frame)
     near = designs_near(frame.coordinates(known.points[np.isfinite(known.objectives)]), radius)
-    unknown = missing_directions(near, free_directions(feasible_set, frame), rows, radius)
+    unknown = missing_directions(near, free, rows, radius)
+    every = np.eye(len(frame.centre))
+    found: Optimality | None = None
+    for axes in (every, free) if 0 < len(free) < len(every) else (every,):
+        residuals = _residuals(frame, known, limits, rows, radius, axes)
+        if residuals is None:
+            continue
+        expected, gained, most = residuals
+        found = Optimality(
+            radius=radius,
+            gain=gained,
+            residual=expected,
+            residual_not_excluded=most,
+            fresh_designs=len(near),
+            unknown_directions=unknown,
+            claim=unknown == 0 and expected <= CLAIM and most <= _DOUBT * CLAIM,
+        )
+        if found.claim:
+            break
+    return found
+
+
+def _residuals(
+    frame: Frame, known: Known, limits: Limits, rows: Rows, radius: float, axes: Floats
+) -> tuple[float, float, float] | None:
+    """Return residual and gain by the models, and the largest residual by random ones.
+
+    The models are functions of coordinates along some orthonormal axes (k, n).
+    """
+    data = _around(frame, known, radius, axes)
+    if data is None:
+        return None
     values = known.simulated[int(np.argmin(np.sum((known.points - frame.centre) ** 2, axis=1)))]
     slopes = [
-        (slope, rows.and_simulated(simulated, values, limits))
+        (slope @ axes, rows.and_simulated(simulated @ axes, values, limits))
         for slope, simulated in _slopes(data, limits)
     ]
     if not slopes:
@@ -98,15 +132,7 @@ def evidence(
     size = max(objective_size(known, limits), float(np.finfo(float).tiny))
     room = room_at(radius)
     residuals = [gain(slope, every, 1.0, room) / size for slope, every in slopes]
-    return Optimality(
-        radius=radius,
-        gain=gain(*slopes[0], radius, room),
-        residual=residuals[0],
-        residual_not_excluded=max(residuals),
-        fresh_designs=len(near),
-        unknown_directions=unknown,
-        claim=unknown == 0 and residuals[0] <= CLAIM and max(residuals) <= _DOUBT * CLAIM,
-    )
+    return residuals[0], gain(*slopes[0], radius, room), max(residuals)
 
 
 def best_evidence(
@@ -136,8 +162,11 @@ def objective_size(known: Known, limits: Limits) -> float:
     return size + _OF_SPREAD * float(np.median(first))
 
 
-def _around(frame: Frame, known: Known, radius: float) -> Data | None:
-    """Take designs around the centre: near ones if these are enough for a model."""
+def _around(frame: Frame, known: Known, radius: float, axes: Floats) -> Data | None:
+    """Take designs around the centre, in coordinates along axes (k, n).
+
+    Near ones if these are enough for a model.
+    """
     lengths = np.linalg.norm(frame.coordinates(known.points), axis=1)
     there = np.isfinite(known.objectives)
     reach = _WIDER * radius
@@ -146,8 +175,8 @@ def _around(frame: Frame, known: Known, radius: float) -> Data | None:
         data = select(
             frame, Known(known.points[near], known.objectives[near], known.simulated[near])
         )
-        if data is not None and len(data.y) >= len(frame.centre) + 3:
-            return data
+        if data is not None and len(data.y) >= len(axes) + 3:
+            return replace(data, A=data.A @ axes.T)
         if near.sum() == there.sum():
             return None
         reach *= 10
