@@ -49,6 +49,7 @@ _RAISES = 2  # ... so many times
 _HEAVIEST = 1e4  # no heavier than that
 _ABOVE = 2.0  # weight over the sum of the multipliers
 _HALVINGS = 5  # of a step by linear models
+_INSIDE = 1e-7  # least margin, in radii: a step ends inside, not on the limit
 _MOST_MARGIN = 0.3  # largest margin, in radii
 
 
@@ -172,7 +173,8 @@ class _Problem:
     def __init__(self, models: Models, fs: FeasibleSet, radius: float, margins: Floats) -> None:
         self._models, self._fs, self.radius = models, fs, radius
         sides = models.sides
-        self._margins = np.minimum((margins / models.units)[sides.model], _MOST_MARGIN * radius)
+        wanted = np.maximum((margins / models.units)[sides.model], _INSIDE * radius)
+        self._margins = np.minimum(wanted, _MOST_MARGIN * radius)
         values, slopes = self._rows(np.zeros(len(models.frame.centre)))
         sizes_ = np.linalg.norm(slopes, axis=1)
         self._sizes = np.where((sizes_ > 0) & np.isfinite(sizes_), sizes_, 1.0)

@@ -85,9 +85,12 @@ def evidence(
 
     With equalities, designs that all lie on their surface may tell little about slopes off it, and
     designs at different places between their tolerances disturb those along it. So there are
-    two tries: models of all coordinates, and of those along the surface.
+    two tries: models of all coordinates, and of those along the surface. Where equalities leave
+    nothing free, or the objective is the same everywhere, there is nothing to gain.
     """
     free = free_directions(feasible_set, frame)
+    if not len(free) or _flat(known):
+        return Optimality(radius, 0.0, 0.0, 0.0, len(known), 0, claim=True)
     rows = explicit_rows(feasible_set, frame)
     near = designs_near(frame.coordinates(known.points[np.isfinite(known.objectives)]), radius)
     unknown = missing_directions(near, free, rows, radius)
@@ -110,6 +113,12 @@ def evidence(
         if found.claim:
             break
     return found
+
+
+def _flat(known: Known) -> bool:
+    """Whether all of many designs have the same objective."""
+    values = known.objectives[np.isfinite(known.objectives)]
+    return len(values) > 2 * known.points.shape[1] + _FIRST and float(np.ptp(values)) == 0
 
 
 def _residuals(
@@ -141,7 +150,8 @@ def best_evidence(
     """Return the evidence on the largest scale on which it is enough, else the strongest."""
     found = []
     for radius in RADII:
-        one = evidence(frame, known, limits, feasible_set, radius)
+        with np.errstate(all="ignore"):  # bounds may be as far away as floats allow
+            one = evidence(frame, known, limits, feasible_set, radius)
         if one is not None and one.claim:
             return one
         if one is not None:

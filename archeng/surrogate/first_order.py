@@ -85,7 +85,8 @@ def lowest_step(slope: Floats, rows: Rows, radius: float, room: float = _MARGIN)
         return np.zeros(len(slope))
     A, size = rows.slopes[used] / size[used, None], radius * size[used]
     room = room / radius
-    lower, upper = rows.lower[used] / size, rows.upper[used] / size
+    with np.errstate(over="ignore"):  # limits may be as far away as floats allow
+        lower, upper = rows.lower[used] / size, rows.upper[used] / size
     lower, upper = np.where(lower > -room, 0.0, lower), np.where(upper < room, 0.0, upper)
     reach = np.sum(np.abs(A), axis=1)
     above, below = upper < reach, lower > -reach  # other limits are out of reach

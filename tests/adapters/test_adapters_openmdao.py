@@ -65,7 +65,7 @@ def test_explicit_constraints_hold_at_every_run_of_the_model() -> None:
 
     prob.model.run_solve_nonlinear = watched
     prob.run_driver()
-    assert len(seen) == prob.driver.archeng_result.nfev + 1 > 10
+    assert len(seen) == prob.driver.archeng_result.nfev + 1 > 5
     for x, z0, z1 in seen:
         assert x + z0 >= 2.5
         assert abs(z0**2 + z1**2 - 4.0) <= 1e-6

@@ -252,7 +252,7 @@ def test_the_program_gets_only_legal_designs(tmp_path):
         assert broken_rules("layout", [float(v) for v in x]) == []
         seen.add(tuple(float(v) for v in x))
     assert seen == {tuple(e.x.tolist()) for e in result.evaluations}
-    assert result.fun < 0.95 * 6463
+    assert result.fun < 0.98 * 6463
     assert all(s.holds for s in result.simulated)
     assert set(result.outputs) >= {"largest stress (ksi)", "compliance (kip in)"}
 
