@@ -182,12 +182,12 @@ def _around(frame: Frame, known: Known, radius: float, axes: Floats) -> Data | N
     reach = _WIDER * radius
     while True:
         near = (lengths <= reach) & there
-        data = select(
-            frame, Known(known.points[near], known.objectives[near], known.simulated[near])
-        )
-        if data is not None and len(data.y) >= len(axes) + 3:
+        some = Known(known.points[near], known.objectives[near], known.simulated[near])
+        data, everything = select(frame, some), near.sum() == there.sum()
+        enough = len(axes) + 3 if everything else 2 * len(axes) + 4
+        if data is not None and len(data.y) >= enough:
             return replace(data, A=data.A @ axes.T)
-        if near.sum() == there.sum():
+        if everything:
             return None
         reach *= 10
 
