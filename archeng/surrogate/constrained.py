@@ -146,16 +146,23 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
 
 
 def best_step(
-    models: Models, feasible_set: FeasibleSet, radius: float, margins: Floats, weight: float
+    models: Models,
+    feasible_set: FeasibleSet,
+    radius: float,
+    margins: Floats,
+    weight: float,
+    start: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Return coordinates (n,) of the best step, explicit rows met but for rounding, and its weight.
 
-    ``radius`` in the frame; ``margins`` (m,) in units of the constraints. The weight is at least
-    twice the sum of the multipliers, and raised while limits are not met.
+    ``radius`` in the frame; ``margins`` (m,) in units of the constraints; ``start`` (n,), in the
+    frame, is by default the centre. The weight is at least twice the sum of the multipliers, and
+    raised while limits are not met.
     """
     problem = _Problem(models, feasible_set, radius / models.data.scale, margins)
+    begin = np.zeros(len(models.frame.centre)) if start is None else start / models.data.scale
     for trial in range(1 + _RAISES):
-        v, price = problem.solve(weight)
+        v, price = problem.solve(weight, begin)
         weight = max(weight, _ABOVE * price)
         here = models.merit(np.zeros_like(v), weight)
         if not models.merit(v, weight) < here:
@@ -189,11 +196,11 @@ class _Problem:
         self._middle = (fs.lower + fs.upper)[fs.equality] / 2
         self._seen: tuple[bytes, tuple[Floats, Floats]] = (b"", (values, slopes))
 
-    def solve(self, weight: float) -> tuple[Floats, float]:
+    def solve(self, weight: float, begin: Floats) -> tuple[Floats, float]:
         """Return v (n,) where SLSQP ends, be it a solution or not, and the multipliers' sum."""
         n, m = len(self._models.frame.centre), self._models
-        z = np.zeros(n + 1)
-        z[n] = (m.excess(z[:n]) + self._margins).max(initial=0.0)
+        z = np.append(begin, 0.0)
+        z[n] = (m.excess(begin) + self._margins).max(initial=0.0)
         constraints = [{"type": "ineq", "fun": self._above, "jac": self._above_slopes}]
         if self._equal.any():
             constraints.append({"type": "eq", "fun": self._zero, "jac": self._zero_slopes})

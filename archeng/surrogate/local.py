@@ -47,6 +47,10 @@ _GOOD, _POOR = 0.7, 0.1  # actual over predicted gain
 _LONGER, _SHORTER = 2.0, 0.5  # radius after a good and a poor step, in lengths of it
 _NEW = 1e-4  # least distance from known designs, in lengths of the step
 _WEIGHT = 5.0  # least weight of violations, in slopes of the objective
+_ESCAPE = 0.3  # radius in which models are asked whether the centre is a saddle ...
+_STARTS = 4  # ... from so many places, ...
+_ESCAPES = 3  # ... so many times
+_SEED = 0  # of these places: the same for the same run
 _SAFE = 1.5  # margin over the last error of a prediction
 
 
@@ -99,6 +103,8 @@ class Local:
         the merit: objective plus price times the largest violation over its unit.
     misses : int
         Steps in a row that did not improve the merit.
+    escapes : int
+        Steps away from what seemed to be an optimum.
     """
 
     centre: Floats = field(default_factory=_none)
@@ -116,6 +122,7 @@ class Local:
     price: float = 0.0
     units: Floats = field(default_factory=_none)
     misses: int = 0
+    escapes: int = 0
 
     @property
     def open(self) -> bool:
@@ -211,7 +218,11 @@ class LocalSearch:
                 if design is not None:
                     return self._next(local, Kind.GEOMETRY, design, view)
                 if self._shown(local, view):
-                    return replace(local, ended=Ended.SHOWN)
+                    step = self._escape(local, view)
+                    if step is None:
+                        return replace(local, ended=Ended.SHOWN)
+                    local = replace(local, escapes=local.escapes + 1)
+                    return self._next(local, Kind.STEP, step.x, view, step)
             if local.resolution > _FINEST:
                 local = _finer(local)
                 continue
@@ -255,11 +266,29 @@ class LocalSearch:
                 return step
         return None
 
-    def _try(self, local: Local, models: Models, margins: Floats) -> Step | None:
+    def _escape(self, local: Local, view: _View) -> Step | None:
+        """Return a step that models promise if they begin off the centre: it may be a saddle."""
+        models = view.models
+        if models is None or local.escapes >= _ESCAPES:
+            return None
+        rng = np.random.default_rng(_SEED)
+        least = CLAIM * objective_size(view.known, self._limits)
+        wide = replace(local, radius=_ESCAPE)
+        for _ in range(_STARTS):
+            u = rng.standard_normal(len(local.centre))
+            start = 0.5 * _ESCAPE * u / np.linalg.norm(u)
+            step = self._try(wide, models, local.margins, start)
+            if step is not None and step.gain > least and self._new(view, step.x):
+                return step
+        return None
+
+    def _try(
+        self, local: Local, models: Models, margins: Floats, start: Floats | None = None
+    ) -> Step | None:
         fs = self._repairer.feasible_set
         unit = models.steepness * models.data.spread
         weight = local.price / unit if self._violates(local) else 0.0
-        v, weight = best_step(models, fs, local.radius, margins, max(weight, _WEIGHT))
+        v, weight = best_step(models, fs, local.radius, margins, max(weight, _WEIGHT), start)
         x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
             return None

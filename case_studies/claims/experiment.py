@@ -66,8 +66,10 @@ def run_task(task: Task) -> list[Row]:
     found = np.all(np.isfinite(result.x))
     acceptable = found and result.status is not archeng.Status.VIOLATING
     optimum = local_optimum(this.formulas, result.x, result.fun) if acceptable else np.nan
-    if np.isnan(optimum) or optimum > result.fun:
-        optimum = min(this.known, result.fun) if acceptable else this.known
+    if np.isnan(optimum):
+        optimum = this.known
+    elif optimum > result.fun:  # by rounding, or IPOPT ended elsewhere
+        optimum = result.fun
     own = gap(result.fun, optimum) if acceptable else np.nan
     return [
         {
