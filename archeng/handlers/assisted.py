@@ -23,7 +23,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.arch import Arch
-from archeng.handlers.base import Population, Search
+from archeng.handlers.base import Population, Search, as_it_is, proposed
 from archeng.handlers.notes import (
     Notes,
     after_gathering,
@@ -115,21 +115,24 @@ class Assisted:
         if notes.begin < 0:
             search = _with(search, replace(notes, begin=len(known)))
             search, population = self._arch.populate(search, rng, known)
-            return search, _replaced(population, 0, _as_it_is(search.anchor))
+            return search, _replaced(population, 0, as_it_is(search.anchor))
         best = self._best(known, notes)
         if notes.local.kind is not Kind.NOTHING:
-            return search, _proposed(notes.local.design[None])
+            more = self._local.companions(
+                notes.local, self._factor, self._inverse, known, self._settings.proposals - 1
+            )
+            return search, proposed(np.array([notes.local.design, *more]))
         asked = notes.wait == 0 and (notes.gathered or not _many(search))
         if best is not None and asked and not self._limits:
-            notes, proposed = self._proposals(search, notes, rng, known, best)
+            notes, found = self._proposals(search, notes, rng, known, best)
             search = _with(search, notes)
-            if proposed is not None:
-                return search, proposed
+            if found is not None:
+                return search, found
         search, population = self._arch.populate(search, rng, known)
         if best is not None and notes.to_inject:
             x = known.points[best]
             last = len(population.repairs) - 1
-            population = _replaced(population, last, _as_it_is(x), _clipped(search, x))
+            population = _replaced(population, last, as_it_is(x), _clipped(search, x))
         return search, population
 
     def learn(
@@ -273,10 +276,8 @@ class Assisted:
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(known.points[best], factor, inverse)
         trust = notes.trust
-        better = (
-            notes.best - lowest > _BETTER * notes.spread
-        )  # found by ARCH since the last proposals
-        if notes.tried == 0 and better and _local(search, notes):
+        by_arch = notes.best - lowest > _BETTER * notes.spread  # found since the last proposals
+        if notes.tried == 0 and by_arch and _local(search, notes):
             trust = moved(trust, frame.distance(notes.centre))
         over = notes.misses >= notes.patience and not trust.collapsed
         if over or trust.exhausted:
@@ -349,12 +350,6 @@ def _better(acceptable: Floats, local: Local, limits: Limits) -> bool:
     return bool(violates or np.nanmin(acceptable) < local.objective)
 
 
-def _proposed(points: Floats) -> Population:
-    """Return proposals (k, n) that are known to be feasible."""
-    repairs = (replace(_as_it_is(x), kind=RepairKind.PROPOSED) for x in points)
-    return Population(points, tuple(repairs), proposed=True)
-
-
 def _local(search: Search, notes: Notes) -> bool:
     """Whether the search is a local one, which may end together with that of the model.
 
@@ -378,11 +373,6 @@ def _reopened(notes: Notes) -> Notes:
 
 def _with(search: Search, notes: Notes) -> Search:
     return replace(search, memory=notes.as_memory())
-
-
-def _as_it_is(x: Floats) -> Repair:
-    """Return the certificate of a design that is known to be feasible."""
-    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, (), "none", 0)
 
 
 def _replaced(

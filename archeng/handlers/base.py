@@ -129,6 +129,17 @@ def as_sampled(feasible_set: FeasibleSet, x: Floats) -> Repair:
     return Repair(kind, x, 0.0, violation, 0.0, (), "none", 0)
 
 
+def as_it_is(x: Floats) -> Repair:
+    """Return the certificate of a design that is known to be feasible."""
+    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, (), "none", 0)
+
+
+def proposed(points: Floats) -> Population:
+    """Return proposals (k, n) that are known to be feasible."""
+    repairs = (replace(as_it_is(x), kind=RepairKind.PROPOSED) for x in points)
+    return Population(points, tuple(repairs), proposed=True)
+
+
 def updated(search: Search, ordered: Floats, settings: Settings) -> Search:
     """Return the search after CMA-ES has learned from candidates (lambda, n), best first."""
     state = update(search.state, search.parameters, ordered, settings.square_root)

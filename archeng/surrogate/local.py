@@ -19,6 +19,7 @@ optimization methods and software, PhD thesis, 2022, arXiv:2210.12018.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
@@ -296,11 +297,27 @@ class LocalSearch:
         gain = models.merit(np.zeros_like(v), weight) - models.merit(v, weight)
         return Step(x, gain * unit, weight, models.expected(v))
 
-    def _missing(self, view: _View, scale: float) -> Floats | None:
-        """Return a design in a direction that is not known on a scale."""
+    def companions(
+        self, local: Local, factor: Floats, lengths: Floats, known: Known, count: int
+    ) -> list[Floats]:
+        """Return at most so many designs to simulate beside the next one, for idle workers.
+
+        They lie in the directions that are known least.
+        """
+        view = _View(Frame(local.centre, factor, lengths), known, None)
+        found: list[Floats] = []
+        for _ in range(count):
+            design = self._missing(view, local.radius, (local.design, *found))
+            if design is None:
+                break
+            found.append(design)
+        return found
+
+    def _missing(self, view: _View, scale: float, pending: Sequence[Floats] = ()) -> Floats | None:
+        """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, known = view.frame, view.known
-        simulated = known.points[np.isfinite(known.objectives)]
-        near = designs_near(frame.coordinates(simulated), scale)
+        there = known.points[np.isfinite(known.objectives)]
+        near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
         free = free_directions(self._repairer.feasible_set, frame)
 
         def repaired(x: Floats) -> Floats | None:

@@ -323,3 +323,19 @@ def test_an_acceptable_design_reaches_the_target(settings: Settings) -> None:
     assert not any(
         e.acceptable and e.objective <= DISC_OPTIMUM + 0.3 for e in result.evaluations[:-1]
     )
+
+
+def test_several_proposals_at_a_time_keep_workers_busy() -> None:
+    """Beside the next step, designs in the directions that are known least."""
+    one = archeng.solve(plane(), disc, simulated=DISC, seed=5, max_evaluations=60)
+    four = archeng.solve(
+        plane(),
+        disc,
+        simulated=DISC,
+        seed=5,
+        max_evaluations=60,
+        settings=archeng.Settings(proposals=4),
+    )
+    assert max(g.repairs.get("proposed", 0) for g in one.history) == 1
+    assert max(g.repairs.get("proposed", 0) for g in four.history) > 1
+    assert four.fun == pytest.approx(one.fun, rel=1e-4)
