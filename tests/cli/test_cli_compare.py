@@ -59,7 +59,7 @@ def test_side_by_side(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str
     assert command("compare", "first", "second") == 0
     shown = capsys.readouterr().out
     one, two = results(pair)
-    assert row(shown, "calls") == [str(one.nfev), str(two.nfev)] == ["10", "16"]
+    assert row(shown, "calls") == [str(one.nfev), str(two.nfev)]
     failed = [sum(not e.good for e in r.evaluations) for r in (one, two)]
     assert failed[1] > 0
     assert row(shown, "failed") == [str(n) for n in failed]

@@ -94,13 +94,13 @@ def test_a_copy_of_the_file_alone_has_all_finished_generations(
     assert (tmp_path / "run.db-wal").exists()
     alone = Path(shutil.copy(path, tmp_path / "alone.db"))
     log = tmp_path / "log"
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="archeng"):
         result = archeng.resume(alone, Logged("bowl", log))
     assert "alone.db-wal" in caplog.text
     assert_same(result, solve_case(NAME, max_evaluations=60))
     assert 27 < len(begun(log)) <= 27 + 6  # at most the open generation again
     caplog.clear()
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="archeng"):
         archeng.resume(alone, bowl)  # it ended by itself
         again = archeng.resume(path, bowl)  # with its log nothing is missing
     assert "-wal" not in caplog.text
@@ -138,7 +138,7 @@ def test_another_machine_is_noted(
     with reading(path) as journal:
         assert journal.moves() == []
     monkeypatch.setattr(moved, "numerics", lambda: {"processor": "arm64", "blas": "accelerate"})
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="archeng"):
         archeng.resume(path, bowl, max_evaluations=40)
     assert "rounding may differ" in caplog.text
     caplog.clear()
