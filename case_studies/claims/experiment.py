@@ -31,7 +31,7 @@ from case_studies.paper.results import Row, Task
 NAME = "claims"
 HELP = "runs that claim convergence, judged by IPOPT on the formulas"
 RUNS, QUICK_RUNS = 12, 1
-HS_RUNS = 4  # of the 78 problems of Hock and Schittkowski
+HS_RUNS = 4  # seeds of the problems of Hock and Schittkowski
 BUDGET = 500
 SUITES = ("textbook", "mixed", "cec2006", "hock_schittkowski")
 QUICK = {

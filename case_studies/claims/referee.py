@@ -48,6 +48,7 @@ def _ipopt(formulas: Formulas, x: Floats, box: float) -> float:
     """
     low, high = formulas.box
     width = np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(x), 1.0))
+    width = np.where(width > 0, width, 1.0)  # a fixed variable
     u = ca.SX.sym("u", len(x))
     shifted = x + width * u
     f, g = ca.substitute([formulas.f, formulas.g], [formulas.x], [shifted])
