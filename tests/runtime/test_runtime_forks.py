@@ -184,6 +184,11 @@ archeng.solve(model, simulator, max_evaluations=8, seed=1, workers=workers)
 """
 
 
+def hear_hangups() -> None:
+    """Undo what ``nohup make test`` does to all processes that it starts."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def ended_with_its_run(
     tmp_path: Path, what: str, workers: Any, number: signal.Signals
 ) -> tuple[list[int], int]:
@@ -194,11 +199,16 @@ def ended_with_its_run(
         [sys.executable, str(script), str(log), what, repr(workers)],
         env=environment(),
         cwd=tmp_path,
+        preexec_fn=hear_hangups,
     )
-    found = wait_for(lambda: log.is_file() and log.read_text().split(), "the first call")
-    others = psutil.Process(run.pid).children(recursive=True)
-    run.send_signal(number)
-    run.wait(SOON)
+    try:
+        found = wait_for(lambda: log.is_file() and log.read_text().split(), "the first call")
+        others = psutil.Process(run.pid).children(recursive=True)
+        run.send_signal(number)
+        run.wait(SOON)
+    finally:
+        run.kill()
+        run.wait()
     return [int(pid) for pid in found] + [p.pid for p in others], run.returncode
 
 
