@@ -33,6 +33,7 @@ _REACH = 2.0  # deviations that the points are away from the start at most
 _STEPS = 8  # of Newton's method to the surface
 _REACHED = 1e-3  # distance to the surface, in deviations, that is near enough
 _BITS = 256.0  # half-widths are rounded to this many steps: last bits differ between machines
+_FAR = 1e15  # bounds beyond this mean that there is none
 _PROBES = np.array([0.0, 1.0, -2.5, 1000.0])  # where a row is told to be a variable itself
 
 
@@ -66,9 +67,14 @@ def typical(low: Floats, high: Floats, start: Floats, scale: Floats) -> tuple[Fl
 
 
 def neighbourhood(variables: Sequence[Variable], low: Floats, high: Floats) -> Neighbourhood:
-    """Return where a run of these variables begins, given their bounds (n,)."""
+    """Return where a run of these variables begins, given their bounds (n,).
+
+    Bounds that mean "none", such as 1e20, say nothing about the size of a variable.
+    """
     start = np.concatenate([v.start for v in variables])
-    center, scale = typical(low, high, start, np.concatenate([v.scale for v in variables]))
+    near_low, near_high = np.where(low > -_FAR, low, -np.inf), np.where(high < _FAR, high, np.inf)
+    scales = np.concatenate([v.scale for v in variables])
+    center, scale = typical(near_low, near_high, start, scales)
     center = np.clip(center, low, high)
     return Neighbourhood(low, high, center, np.where(low == high, 0.0, scale))
 

@@ -232,3 +232,14 @@ def test_limits_have_as_many_digits_as_values() -> None:
     assert "5.000001" in str(model.violations([5.000001]))
     value, low, high = str(model.violations([5.000001])).splitlines()[-1].split()[1:4]
     assert float(low) <= float(value) <= float(high)
+
+
+def test_bounds_that_mean_none_do_not_make_an_equality_void() -> None:
+    """1e20 is how many programs write infinity; a tolerance of 1e-7 of it would be no limit."""
+    model = Model("wide")
+    x = model.variable("x", lower=-1e20, upper=1e20)
+    model.subject_to(3 * x == 6, name="two")
+    y = model.variable("y", lower=-1e20, upper=1e20)
+    model.subject_to(x * y + y**2 == 7, name="curved")
+    assert 0 < half(model, 0) < 1e-4
+    assert 0 < half(model, 1) < 1e-4
