@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,15 @@ from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
 from archeng.known import Found, Known, Limits
 from archeng.repair import Repairer
-from archeng.runner import typed
 from archeng.runner.candidates import first_of_each
-from archeng.runner.opened import opened, reopened
+from archeng.runner.opened import as_data, from_data, opened, reopened
 from archeng.runner.starts import Starts
 from archeng.settings import Settings
 from archeng.strategy import (
     Bipop,
     History,
     Regime,
-    State,
     StopReason,
-    default_parameters,
     default_population_size,
     stop_reasons,
 )
@@ -63,7 +60,7 @@ class Course:
         rng: np.random.Generator,
         population_size: int | None,
         max_restarts: int,
-        handler: Handler,
+        handler: Handler[Any],
         limits: Limits,
         max_time: float | None = None,
     ) -> None:
@@ -94,7 +91,7 @@ class Course:
     def population(self, known: Known) -> Population:
         """Make the candidates of the next generation."""
         state = self.search.state
-        self.search, population = self._handler.populate(self.search, self._rng, known)
+        self.search, population = self._handler.ask(self.search, self._rng, known)
         assert self.search.state is state  # `opened` relies on it
         return population
 
@@ -107,8 +104,7 @@ class Course:
         None for proposals: the tests are about CMA-ES. Candidates that violate a simulated
         constraint count as failed there.
         """
-        search = self._handler.learn(self.search, population, found, self._rng)
-        self.search = self._handler.conclude(search, known)
+        self.search = self._handler.tell(self.search, population, found, known, self._rng)
         self._unchanged = population.proposed
         if population.proposed:
             return None
@@ -132,8 +128,9 @@ class Course:
                 self.wide.sigma * self._regime.sigma_factor,
                 self._settings,
             )
-        if self.search.ended is not None and self._settings.stop_tests:
-            reasons.insert(0, self.search.ended)
+        ended = self._handler.stop(self.search)
+        if ended is not None and self._settings.stop_tests:
+            reasons.insert(0, ended)
         spent = n_calls - self._calls_before
         share = self._regime.max_evaluations
         if (self._handler.outside or self._limits) and StopReason.STAGNATION in reasons:
@@ -160,7 +157,7 @@ class Course:
     def _open(self, point: Floats, n_calls: int) -> None:
         sigma = self.wide.sigma * self._regime.sigma_factor
         distribution = replace(self.wide, mean=point, sigma=sigma)
-        self.search = self._handler.begin(distribution, point, self._regime.population_size)
+        self.search = self._handler.init(distribution, point, self._regime.population_size)
         self._tests = History()
         self._calls_before = n_calls
 
@@ -172,13 +169,11 @@ class Course:
 
     def reopen(self, data: Mapping[str, Any]) -> Population:
         """Stand where the candidates of a generation had just been made, and return them."""
-        self.search, population = reopened(data, self.search, self._rng)
+        self.search, population = reopened(data, self.search, self._rng, self._handler.state_type)
         return population
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a later :meth:`restore` needs, but for the tests' memory."""
-        s = self.search
-        state = {f.name: getattr(s.state, f.name) for f in fields(State)}
         return {
             "n_restarts": self.n_restarts,
             "ended": [reason.name for reason in self.ended],
@@ -188,16 +183,7 @@ class Course:
             "regime": asdict(self._regime),
             "starts": list(self._starts.points),
             "calls_before": self._calls_before,
-            "search": {
-                "population_size": s.parameters.population_size,
-                "alpha": s.alpha,
-                "d_m": s.d_m,
-                "anchor": s.anchor,
-                "n_active": s.n_active,
-                "memory": dict(s.memory),
-                **{k: v for k, v in state.items() if k != "distribution"},
-                "distribution": asdict(s.distribution),
-            },
+            "search": as_data(self.search),
         }
 
     def restore(
@@ -212,20 +198,7 @@ class Course:
         self._regime = Regime(**data["regime"])
         self._starts.points = list(data["starts"])
         self._calls_before = int(data["calls_before"])
-        stored = dict(data["search"])
-        stored["distribution"] = typed.distribution(stored["distribution"], self.wide.n)
-        stored["anchor"] = typed.array(stored["anchor"], self.wide.n)
-        state = State(**{f.name: stored[f.name] for f in fields(State)})
-        parameters = default_parameters(self.wide.n, int(stored["population_size"]))
-        self.search = Search(
-            parameters,
-            state,
-            stored["alpha"],
-            stored["d_m"],
-            stored["anchor"],
-            stored["n_active"],
-            stored["memory"],
-        )
+        self.search = from_data(self._handler.state_type, data["search"])
         self._tests = History()
         for best, median, flat in filter(None, tests):
             self._tests.best.append(float(best))

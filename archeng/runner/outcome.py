@@ -11,7 +11,7 @@ import numpy as np
 
 from archeng.blas import one_thread
 from archeng.distribution import Floats
-from archeng.handlers import Population, Search
+from archeng.handlers import ArchSearch, Population, Search
 from archeng.known import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
@@ -118,8 +118,8 @@ def make_generation(
         best=run.best.objective if run.best and run.best.acceptable else float("nan"),
         best_in_generation=run.options.sign * float(finite.min()) if len(finite) else np.nan,
         sigma=search.distribution.sigma,
-        alpha=search.alpha,
-        d_m=search.d_m,
+        alpha=search.alpha if isinstance(search, ArchSearch) else np.nan,
+        d_m=search.d_m if isinstance(search, ArchSearch) else np.nan,
         condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
         n_active=search.n_active,
         repairs=dict(Counter(r.kind.value for r in population.repairs)),
