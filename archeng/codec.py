@@ -80,7 +80,7 @@ def decode(kind: type[T], data: Any, **given: Any) -> T:
     if unknown:
         raise ValueError(f"{kind.__name__} has no {', '.join(sorted(map(str, unknown)))}")
     values = dict(given)
-    for name, annotation in _annotations(kind).items():
+    for name, annotation in _annotations(kind).items():  # type: ignore[arg-type]
         if name in data and name not in given:
             try:
                 values[name] = _value(annotation, data[name])
@@ -120,7 +120,7 @@ def _value(annotation: Any, data: Any) -> Any:
     if is_dataclass(kind):
         return decode(kind, data)
     if issubclass(kind, Enum):
-        return kind[_a(str, data)]
+        return kind.__members__[_a(str, data)]
     if issubclass(kind, np.random.Generator):
         return _generator(data)
     return float(_a(int | float, data)) if kind is float else _a(kind, data)

@@ -62,7 +62,7 @@ class Run:
         setup = new_setup(model, simulator, seed, start, sigma, settings, options)
         self._take(setup)
         self.state = self._search.init(setup.start, np.random.default_rng(setup.seed))
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self._start_workers(setup)
         try:
             path = setup.runtime.journal
             if path is not None:
@@ -94,7 +94,7 @@ class Run:
                 setup = stored_setup(store.header(), simulator, model, settings, limits, options)
                 run._take(setup)
                 run._stand_where_it_stood(store, retry_failed)
-            run._dispatcher = make_dispatcher(setup, run._parts, run._elapsed)
+            run._start_workers(setup)
         except BaseException:
             store.close()
             raise
@@ -117,9 +117,14 @@ class Run:
         self._begin = time.monotonic()
         self._parts = assemble(setup)
         self.ledger, self._search = self._parts.ledger, self._parts.search
+        self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
+
+    def _start_workers(self, setup: Setup) -> None:
+        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self.n_workers = self._dispatcher.n_workers
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
         """Stand where the journal's last finished generation stood, or after its candidates."""
@@ -142,16 +147,6 @@ class Run:
     # -- looking --------------------------------------------------------------------------
 
     @property
-    def evaluations(self) -> list[CallRecord]:
-        """Every finished call, in the order of the run."""
-        return self.ledger.calls
-
-    @property
-    def history(self) -> list[Generation]:
-        """Every finished generation."""
-        return self.ledger.generations
-
-    @property
     def best(self) -> CallRecord | None:
         """The best call so far; the least violating one if none satisfies all constraints."""
         return self.ledger.best
@@ -165,11 +160,6 @@ class Run:
     def n_failures(self) -> int:
         """Calls that did not end well."""
         return self.ledger.n_failures
-
-    @property
-    def n_workers(self) -> int | None:
-        """How many calls are made at a time; None without a simulator."""
-        return self._dispatcher.n_workers
 
     @property
     def max_evaluations(self) -> int | None:
@@ -367,10 +357,8 @@ class Run:
         self.stop_reason = reason
         self._call_back()
 
-    def _after_learning(
-        self, generation: OpenGeneration, record: Generation
-    ) -> StopReason | None:
-        """Stopping tests and restarts; everything is stored. Return why the search ends, if so."""
+    def _after_learning(self, generation: OpenGeneration, record: Generation) -> StopReason | None:
+        """Ask the stopping tests, restart, store; return why the search has ended, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
         self.state = self._search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)

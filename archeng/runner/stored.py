@@ -196,9 +196,9 @@ def reopen(journal: Journal, state: RunState, kind: type[Search]) -> OpenedState
     data = journal.candidates()
     if data is None or data["generation"] != state.generation:
         return None
-    opened = reopened(data, kind)
-    _check_shapes(opened.search, len(state.search.anchor))
-    if opened.population.sampled.shape != (len(opened.population.repairs), len(state.search.anchor)):
+    opened, n = reopened(data, kind), len(state.search.anchor)
+    _check_shapes(opened.search, n)
+    if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")
     return opened
 
