@@ -255,7 +255,7 @@ def assert_same(result: Result, reference: Result) -> None:
 def finished(journal: Path) -> list[str]:
     """Designs (hexadecimal) of the calls that are in a journal."""
     with reading(journal) as opened:
-        return [c.evaluation.x.tobytes().hex() for c in opened.calls()]
+        return [c.call.x.tobytes().hex() for c in opened.calls()]
 
 
 @contextlib.contextmanager
