@@ -17,7 +17,7 @@ import numpy as np
 
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
-from archeng.model.functions import FastFunction, dense
+from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
 from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
@@ -159,9 +159,11 @@ def _assemble(
         start=np.concatenate([v.start for v in variables])[free],
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
-        all_rows=_function("rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]),
-        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian], (1,)),
-        nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
+        all_rows=FastFunction.of(
+            "rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]
+        ),
+        nonlinear_rows_and_jacobian=FastFunction.of("jacobian", [x], [curved, jacobian], (1,)),
+        nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
     )
@@ -361,9 +363,3 @@ def _linear_jacobian(expression: Any, x: Any) -> Floats:
 
 def _stack(expressions: list[Any], like: Any) -> Any:
     return ca.vertcat(*expressions) if expressions else type(like)(0, 1)
-
-
-def _function(
-    name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
-) -> FastFunction:
-    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)
