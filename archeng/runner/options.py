@@ -33,7 +33,7 @@ from archeng.distribution import (
 )
 from archeng.errors import ModelError, SettingsError
 from archeng.known import Limits
-from archeng.model import FeasibleSet, Model, Sense, is_pyomo
+from archeng.model import IMPORT_HINTS, FeasibleSet, Model, Sense, is_pyomo
 from archeng.report import ProgressLine
 from archeng.sampling import deviations
 from archeng.settings import Settings
@@ -121,7 +121,7 @@ _CALLS = "archeng counts simulator calls: use max_evaluations=."
 FOREIGN_NAMES = {
     **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
     "n_jobs": "Use workers=.",
-    "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to ubx).",
+    "discrete": IMPORT_HINTS["discrete"],
     "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
     "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
     "simulator returns into simulated=.",

@@ -1,11 +1,11 @@
-r"""Rows such as a product of variables, straightened for the solvers.
+r"""Rows such as a product of variables, given to the solvers as their logarithm.
 
 A row M(x) >= b > 0 may be hard for Newton's method in one form and easy in another: the gradient of
 a product of twenty variables vanishes near the axes, that of its logarithm does not. Any increasing
 function of a row has the same feasible set, so the solvers may use the one that suits them; answers
 are certified by the row as it was written.
 
-The rows that are straightened are those with **one limit** that are homogeneous about some centre,
+The rows that are reformulated are those with **one limit** that are homogeneous about some centre,
 :math:`M(c + t (x - c)) = t^p M(x)` with p > 2 and M = r - r_0, and have a concave root
 :math:`M^{1/p}` (so the set is convex), such as products of powers or of linear forms. They are
 recognised by their derivatives at a few points, not by their formula. Euler's relations say
@@ -21,20 +21,19 @@ solvers get :math:`\log M`, undefined where M <= 0. Where the row is dominated b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.model import FeasibleSet
-from archeng.model.functions import FastFunction, dense
+from archeng.model.functions import FastFunction
 
-_POINTS = 6  # at which rows are looked at
+_POINTS = 6  # at which rows are evaluated
 _AGREE = 1e-6  # relative errors of Euler's relations
 _SAME = 1e-9  # errors of the constant part, relative to it and to the limit
 _DIGITS = 10  # of the centre, relative to the designs
-_MOST = 100  # variables beyond which looking would take too long
+_MOST = 100  # variables beyond which the examination would take too long
 _LEAST_DEGREE = 2.5  # Newton's method needs no help with quadratics
 _SMALL = 0.1  # fraction of its limit below which M is taken from its gradient
 
@@ -64,17 +63,25 @@ class Homogeneous:
 
 
 @dataclass(frozen=True, eq=False)
-class Straightened:
-    """A set as it was written, as the solvers see it, and the rows in which these differ."""
+class Reformulation:
+    """A set as it was written, as the solvers see it, and the rows in which these differ.
+
+    Attributes
+    ----------
+    written, feasible_set : FeasibleSet
+        With the rows as the engineer wrote them, and as the solvers see them.
+    homogeneous : tuple of Homogeneous
+        The rows that the solvers see as logarithms.
+    """
 
     written: FeasibleSet
     feasible_set: FeasibleSet
-    found: tuple[Homogeneous, ...] = ()
+    homogeneous: tuple[Homogeneous, ...] = ()
 
     def values(self, x: Floats) -> tuple[Floats, bool]:
         """Rows (m,) at x as the solvers see them, and whether all hold exactly as written."""
         values = self.feasible_set.values(x)
-        if self.found:
+        if self.homogeneous:
             return values, self.written.is_feasible(x)
         return values, self.written.holds(values)
 
@@ -82,27 +89,27 @@ class Straightened:
         """Return the derivatives (m,) of rows by those as written, at values (m,) of the former."""
         slopes = np.ones_like(values)
         first = len(values) - self.feasible_set.n_nonlinear
-        for h in self.found:
+        for h in self.homogeneous:
             slopes[first + h.row] = np.exp(-h.side * values[first + h.row])
         return slopes
 
 
-def straightened(feasible_set: FeasibleSet, around: Distribution) -> Straightened:
-    """Return the set with straightened rows; ``around`` says where to look if no box does."""
-    found = homogeneous_rows(feasible_set, around)
-    if not found:
-        return Straightened(feasible_set, feasible_set)
-    return Straightened(feasible_set, _with_logarithms(feasible_set, found), found)
+def reformulated(feasible_set: FeasibleSet, around: Distribution) -> Reformulation:
+    """Reformulate the rows that can be; ``around`` says where to look if no box does."""
+    rows = homogeneous_rows(feasible_set, around)
+    if not rows:
+        return Reformulation(feasible_set, feasible_set)
+    return Reformulation(feasible_set, _with_logarithms(feasible_set, rows), rows)
 
 
 def homogeneous_rows(fs: FeasibleSet, around: Distribution) -> tuple[Homogeneous, ...]:
-    """Find the rows that can be straightened."""
+    """Find the rows that can be reformulated."""
     if fs.is_linear or not 2 <= fs.n <= _MOST:
         return ()
     nonlinear = slice(fs.m - fs.n_nonlinear, fs.m)
     lower, upper = fs.lower[nonlinear], fs.upper[nonlinear]
     points = _points(fs, around)
-    found = []
+    rows = []
     for j in np.flatnonzero(np.isfinite(lower) != np.isfinite(upper)):
         side = 1.0 if np.isfinite(lower[j]) else -1.0
         limit = float(lower[j] if side > 0 else upper[j])
@@ -112,8 +119,8 @@ def homogeneous_rows(fs: FeasibleSet, around: Distribution) -> tuple[Homogeneous
         except np.linalg.LinAlgError:  # no convergence: infinities in disguise
             continue
         if row is not None:
-            found.append(row)
-    return tuple(found)
+            rows.append(row)
+    return tuple(rows)
 
 
 def _points(fs: FeasibleSet, around: Distribution) -> Floats:
@@ -131,15 +138,15 @@ def _examined(
     """Examine one row by Euler's relations; None if they do not hold."""
     weights = np.zeros(fs.n_nonlinear)
     weights[j] = side
-    looks: list[tuple[float, float, Floats, Floats, Floats, Floats]] = []
+    samples: list[tuple[float, float, Floats, Floats, Floats, Floats]] = []
     for x in points:
-        look = _look(fs, j, side, x, weights)
-        if look is None:
+        sample = _sampled(fs, j, side, x, weights)
+        if sample is None:
             return None
-        looks.append((*look, x))
-        if len(looks) < 3:
+        samples.append((*sample, x))
+        if len(samples) < 3:
             continue
-        values, q = np.array([look[:2] for look in looks]).T
+        values, q = np.array([sample[:2] for sample in samples]).T
         k, i = int(np.argmax(values)), int(np.argmin(values))
         if not values[k] > values[i]:
             return None
@@ -151,7 +158,7 @@ def _examined(
     degree = slope / (slope - 1)
     if degree < _LEAST_DEGREE:
         return None
-    centres = np.array([x - (degree - 1) * w for _, _, _, _, w, x in looks])
+    centres = np.array([x - (degree - 1) * w for _, _, _, _, w, x in samples])
     size = float(np.abs(points).max()) + float(np.abs(centres).max())
     centre = np.round(centres[0], _DIGITS - int(np.ceil(np.log10(size))))
     constant = side * float(fs.values(centre)[fs.m - fs.n_nonlinear + j])
@@ -160,7 +167,7 @@ def _examined(
     if not (np.isfinite(constant) and least > _SAME * scale):
         return None
     positive = 0
-    for value, q_k, g, H, _, x in looks:
+    for value, q_k, g, H, _, x in samples:
         M = float(g @ (x - centre)) / degree
         rounding = _AGREE * abs(M) + _SAME * scale
         if abs(value - constant - M) > rounding or abs(q_k / slope - M) > rounding:
@@ -175,7 +182,7 @@ def _examined(
     return Homogeneous(j, side, float(degree), constant, centre, float(least))
 
 
-def _look(
+def _sampled(
     fs: FeasibleSet, j: int, side: float, x: Floats, weights: Floats
 ) -> tuple[float, float, Floats, Floats, Floats] | None:
     """Value, q, gradient, Hessian of the row at x, and H^+ g; None if g is not in the range."""
@@ -190,7 +197,7 @@ def _look(
     return value, float(g @ w), g, H, np.asarray(w, dtype=float)
 
 
-def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> FeasibleSet:
+def _with_logarithms(fs: FeasibleSet, homogeneous: tuple[Homogeneous, ...]) -> FeasibleSet:
     """Replace rows r by side log M, which increase with r, and their limits."""
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
     x, weights = ca.MX.sym("x", n), ca.MX.sym("w", m_n)
@@ -199,7 +206,7 @@ def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> Feasibl
     rows, gradients = ca.vertsplit(values), ca.vertsplit(jacobian)
     inner, bent = ca.vertsplit(weights), ca.MX(n, n)
     lower, upper = fs.lower.copy(), fs.upper.copy()
-    for h in found:
+    for h in homogeneous:
         j = h.row
         M = h.side * rows[j] - h.constant
         euler = h.side * ca.mtimes(gradients[j], x - ca.DM(h.centre)) / h.degree
@@ -220,14 +227,8 @@ def _with_logarithms(fs: FeasibleSet, found: tuple[Homogeneous, ...]) -> Feasibl
         fs,
         lower=lower,
         upper=upper,
-        all_rows=_function("rows", [x], [all_rows]),
-        nonlinear_rows_and_jacobian=_function("jacobian", [x], [values, jacobian], (1,)),
-        nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
+        all_rows=FastFunction.of("rows", [x], [all_rows]),
+        nonlinear_rows_and_jacobian=FastFunction.of("jacobian", [x], [values, jacobian], (1,)),
+        nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
         hessian_sparsity=hessian.sparsity(),
     )
-
-
-def _function(
-    name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
-) -> FastFunction:
-    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)

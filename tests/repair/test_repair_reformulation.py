@@ -8,7 +8,7 @@ import pytest
 from repair_helpers import check_certificate, deviations, feasible_set, metric
 
 from archeng.repair import Repairer
-from archeng.repair.straight import homogeneous_rows, straightened
+from archeng.repair.reformulation import homogeneous_rows, reformulated
 from archeng.settings import Settings
 
 N = 6
@@ -74,20 +74,20 @@ def test_rows_are_recognised_after_an_affine_map():
     assert row.centre == pytest.approx(t, abs=1e-6)
 
 
-def test_straightened_rows_are_logarithms_with_exact_derivatives():
+def test_reformulated_rows_are_logarithms_with_exact_derivatives():
     bounds = {"lower": [0.0] * N, "upper": [10.0] * N}
     fs = feasible_set(N, lambda x: [(0.75 - product(x), -INF, 0.0)], **bounds)
-    straight = straightened(fs, metric(np.ones(N)))
+    reformulation = reformulated(fs, metric(np.ones(N)))
     for scale in (1.0, 1e-6):  # the product is 1e-36 of its limit then
         x = scale * np.random.default_rng(0).uniform(0.5, 2.0, N)
-        values, jacobian = straight.feasible_set.values_and_jacobian(x)
-        hessian = straight.feasible_set.hessian(x, np.ones(fs.m))
+        values, jacobian = reformulation.feasible_set.values_and_jacobian(x)
+        hessian = reformulation.feasible_set.hessian(x, np.ones(fs.m))
         assert values[-1] == pytest.approx(-np.log(x).sum(), rel=1e-9)
         assert jacobian[-1] == pytest.approx(-1 / x, rel=1e-9)
         assert hessian == pytest.approx(np.diag(1 / x**2), rel=1e-8, abs=1e-8 / scale**2)
-    assert straight.feasible_set.upper[-1] == pytest.approx(-np.log(0.75))
-    values, _ = straight.values(np.full(N, 0.9))
-    assert straight.slopes(values)[-1] == pytest.approx(1 / 0.9**N)
+    assert reformulation.feasible_set.upper[-1] == pytest.approx(-np.log(0.75))
+    values, _ = reformulation.values(np.full(N, 0.9))
+    assert reformulation.slopes(values)[-1] == pytest.approx(1 / 0.9**N)
 
 
 @pytest.mark.parametrize("sigma", [2.0, 0.3, 1e-4])

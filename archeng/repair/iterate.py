@@ -1,9 +1,9 @@
-r"""What is known at an iterate of the whitened repair problem, as one compiled CasADi function.
+r"""`Iterate`: the rows at a point of the SQP's search, evaluated by one compiled CasADi function.
 
-A look evaluates the rows and their whitened gradients; it says whether the iterate solves the
+It evaluates the rows and their whitened gradients, and says whether the iterate solves the
 problem and whether a search accepts it. A step (:mod:`archeng.repair.step`) costs several times as
-much, so it is computed only where the search goes on. Both work on the same memory: what a look
-writes, the step reads.
+much, so it is computed only where the search goes on. Both functions work on the same arrays: what
+the first writes, the second reads.
 
 ==========  =====================================================  ==============
 symbol      meaning                                                name here
@@ -25,16 +25,17 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
+from archeng.model.functions import connected
 from archeng.repair.problem import Problem
 
-INFINITE = 1e30  # DAQP's own infinity
-LARGE = 1e20
+INFINITE = 1e30  # limits beyond this are none: DAQP's own infinity
+LARGE = 1e20  # scaled rows and gradients beyond this count as undefined
 
 Symbols = dict[str, Any]
 
 
-class Look(NamedTuple):
-    """What is known at an iterate z with multipliers u.
+class Iterate(NamedTuple):
+    """The rows at an iterate z with multipliers u.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class Look(NamedTuple):
     steepest: float
 
 
-class Memory:
+class SharedArrays:
     """Arrays that the compiled functions of one feasible set read and write in place."""
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
@@ -74,14 +75,13 @@ class Memory:
             "x": (n, 1), "L": (n, n), "K": (k, n),
             "norms": (m, 1), "slack": (m, 1), "low": (m, 1), "high": (m, 1),
             "y": (n, 1), "c": (m, 1), "A": (m, n), "lengths": (m, 1), "usable": (m, 1),
-            "known": (7, 1), "d": (n, 1), "u_next": (m, 1), "Ad": (m, 1), "info": (5, 1),
+            "summary": (7, 1), "d": (n, 1), "u_next": (m, 1), "Ad": (m, 1), "info": (5, 1),
         }  # fmt: skip
         self._matrices = {key: np.zeros(size, order="F") for key, size in self.sizes.items()}
         self._flat: dict[str, Any] = {
             key: a.reshape(-1, order="F") for key, a in self._matrices.items()
         }
         self._metric: object = None
-        self._buffers: list[Any] = []
 
     def __getitem__(self, name: str) -> Any:
         """Array of a quantity, flat."""
@@ -105,41 +105,34 @@ class Memory:
         return {name: ca.MX.sym(name, *self.sizes[name]) for name in names}
 
     def connect(self, name: str, inputs: Symbols, outputs: Symbols) -> Callable[[], None]:
-        """Compile a function between quantities; calling it reads and writes this memory."""
+        """Compile a function between quantities; calling it reads and writes these arrays."""
         results = [ca.densify(value) for value in outputs.values()]
         function: Any = ca.Function(name, list(inputs.values()), results)
-        buffer, evaluate = function.buffer()
-        for i, key in enumerate(inputs):
-            buffer.set_arg(i, memoryview(self._flat[key]))
-        for i, key in enumerate(outputs):
-            buffer.set_res(i, memoryview(self._flat[key]))
-        self._buffers.append(buffer)  # CasADi does not keep it
-        return evaluate  # type: ignore[no-any-return]
+        flat = self._flat
+        return connected(function, (flat[key] for key in inputs), (flat[key] for key in outputs))
 
 
-class LookFunction:
-    """The compiled look for one feasible set."""
+class IterateFunction:
+    """The compiled evaluation of iterates for one feasible set."""
 
-    def __init__(self, feasible_set: FeasibleSet, memory: Memory) -> None:
-        self._memory = memory
-        inputs = memory.symbols("z", "u", "x", "L", "K", "norms", "slack", "low", "high")
-        found = looked(feasible_set, inputs)
-        names = ("y", "c", "A", "lengths", "usable", "known")
-        self._evaluate = memory.connect("look", inputs, {name: found[name] for name in names})
-        self._z, self._u, self._c = memory["z"], memory["u"], memory["c"]
-        self._known = memory["known"]
+    def __init__(self, feasible_set: FeasibleSet, arrays: SharedArrays) -> None:
+        inputs = arrays.symbols("z", "u", "x", "L", "K", "norms", "slack", "low", "high")
+        outputs = iterate_expressions(feasible_set, inputs)
+        self._evaluate = arrays.connect("iterate", inputs, outputs)
+        self._z, self._u, self._c = arrays["z"], arrays["u"], arrays["c"]
+        self._summary = arrays["summary"]
 
-    def __call__(self, z: Floats, u: Floats) -> Look:
-        """Look at z with multipliers u."""
+    def __call__(self, z: Floats, u: Floats) -> Iterate:
+        """Evaluate the rows at z with multipliers u."""
         self._z[:] = z
         self._u[:] = u
         self._evaluate()
-        violation, excess, *others = self._known.tolist()
-        return Look(self._c.copy(), violation, excess <= 0.0, *others)
+        violation, excess, *others = self._summary.tolist()
+        return Iterate(self._c.copy(), violation, excess <= 0.0, *others)
 
 
-def looked(fs: FeasibleSet, inputs: Symbols) -> Symbols:
-    """Return what a look sees, as expressions of its inputs."""
+def iterate_expressions(fs: FeasibleSet, inputs: Symbols) -> Symbols:
+    """Return rows, gradients and the numbers of an `Iterate` as expressions of the inputs."""
     n, m_n = fs.n, fs.n_nonlinear
     z, u, L, norms = inputs["z"], inputs["u"], inputs["L"], inputs["norms"]
     y = inputs["x"] + L @ z
@@ -161,7 +154,7 @@ def looked(fs: FeasibleSet, inputs: Symbols) -> Symbols:
     violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(ca.fmax(outside, 0)), ca.inf)
     outside = ca.if_else(defined, outside - inputs["slack"], 1.0)
     held = ca.fabs(u) > 0
-    known = ca.vertcat(
+    summary = ca.vertcat(
         violation,
         ca.mmax(outside),
         ca.norm_inf(z + (u.T @ A).T),
@@ -170,7 +163,7 @@ def looked(fs: FeasibleSet, inputs: Symbols) -> Symbols:
         ca.mmin(ca.if_else(held, lengths, 1)),
         ca.mmax(ca.if_else(held, lengths, 1)),
     )
-    return {"y": y, "c": c, "A": A, "lengths": lengths, "usable": usable, "known": known}
+    return {"y": y, "c": c, "A": A, "lengths": lengths, "usable": usable, "summary": summary}
 
 
 def scaled_limits(inputs: Symbols) -> tuple[Any, Any]:

@@ -1,8 +1,8 @@
-"""What was meant where Python asked a formula for a number, or for a yes or no.
+"""What to write instead of what does not work here.
 
-``1 <= x <= 3``, ``and``, ``if``, ``max()`` and ``math.sqrt()`` all do so, and a formula has neither
-before its variables have values. The line of the user's file shows which of them it was, and what
-to write instead.
+Words that other packages use are told by the tables below. Where Python asks a formula for a
+number, or for a yes or no, the line of the program tells: ``1 <= x <= 3``, ``and``, ``if``,
+``max()`` and ``math.sqrt()`` all do so, and a formula has neither before its variables have values.
 """
 
 from __future__ import annotations
@@ -19,6 +19,29 @@ from typing import Any
 
 import casadi as ca
 
+from archeng.model.domain import refused_keywords
+
+VARIABLE_HINTS = {
+    **refused_keywords(
+        "solve one problem for each value, with lower= and upper= equal to it, and keep the best."
+    ),
+    **dict.fromkeys(("bounds", "lb", "ub", "low", "high", "min", "max"), "Use lower= and upper=."),
+    **dict.fromkeys(("initial", "initialize", "init_guess", "guess", "x0", "value"), "Use start=."),
+    **dict.fromkeys(("size", "n", "length"), "Use shape=."),
+}
+CONSTRAINT_HINTS = {
+    **dict.fromkeys(("lb", "min"), "Use lower=."),
+    **dict.fromkeys(("ub", "max"), "Use upper=."),
+}
+IMPORT_HINTS = refused_keywords("fix the discrete ones, by bounds that are equal.")
+"""For the keywords of the importers."""
+
+ONE_OBJECTIVE = (
+    "archeng optimises one number: add the objectives with weights, or keep one and limit the "
+    "others (as constraints of the model, or by simulated= if the simulator computes them)."
+)
+"""What to do with several objectives."""
+
 _OWN = tuple(str(Path(file).parent) for file in (Path(__file__).parent, ca.__file__))
 _BIGGER = {"max": ("fmax", "mmax"), "min": ("fmin", "mmin")}
 _GENERAL = (
@@ -28,7 +51,7 @@ _GENERAL = (
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A line of the user's program, and the expression in it that was being computed.
 
     Attributes
@@ -58,52 +81,52 @@ def caller() -> tuple[CodeType, int] | None:
 
 def raised_at(error: BaseException) -> tuple[CodeType, int] | None:
     """Return code and instruction of the innermost frame of the user where an error was raised."""
-    found, step = None, error.__traceback__
+    innermost, step = None, error.__traceback__
     while step is not None:
         if not _ours(step.tb_frame.f_code):
-            found = step.tb_frame.f_code, step.tb_lasti
+            innermost = step.tb_frame.f_code, step.tb_lasti
         step = step.tb_next
-    return found
+    return innermost
 
 
-def place(at: tuple[CodeType, int] | None) -> Place:
+def place(at: tuple[CodeType, int] | None) -> SourcePlace:
     """Return the line of an instruction."""
     if at is None:
-        return Place("unknown", ())
+        return SourcePlace("unknown", ())
     code, instruction = at
     spots = list(code.co_positions())
     spot = spots[instruction // 2] if 0 <= instruction // 2 < len(spots) else (None,) * 4
     line, last, left, right = spot
     name = f"{Path(code.co_filename).name}:{line or code.co_firstlineno}"
     if None in spot:
-        return Place(name, ())
+        return SourcePlace(name, ())
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError):
-        return Place(name, ())
+        return SourcePlace(name, ())
     around = _around(tree, (line, left), (last, right))
-    return Place(name, tuple(reversed(list(around))))
+    return SourcePlace(name, tuple(reversed(list(around))))
 
 
 def no_truth_value(at: tuple[CodeType, int] | None) -> str:
     """Say why a formula is neither true nor false, and what to write instead."""
-    found = place(at)
+    source = place(at)
     what, instead = "A comparison of variables", _GENERAL
-    for k, node in enumerate(found.nodes):
-        advice = _advice(node, found.nodes[k + 1 :])
+    for k, node in enumerate(source.nodes):
+        advice = _advice(node, source.nodes[k + 1 :])
         if advice is not None:
             what, instead = f"`{_text(_asking(node))}`", advice
             break
     return (
-        f"{found.name}: {what} asks whether a formula is true, which nobody knows before its "
+        f"{source.name}: {what} asks whether a formula is true, which nobody knows before its "
         f"variables have values. {instead}"
     )
 
 
 def no_number(at: tuple[CodeType, int] | None) -> str:
     """Say why a formula is no number, and what to write instead."""
-    found = place(at)
-    call = next((n for n in found.nodes if isinstance(n, ast.Call)), None)
+    source = place(at)
+    call = next((n for n in source.nodes if isinstance(n, ast.Call)), None)
     if call is None:
         what, instead = "A number is needed here, and", "Use the functions of casadi in formulas."
     else:
@@ -112,7 +135,7 @@ def no_number(at: tuple[CodeType, int] | None) -> str:
         instead = f"Write `casadi.{name}({', '.join(map(_text, call.args))})`."
         if not hasattr(math, name) or not hasattr(ca, name):
             instead = "Use the functions of casadi in formulas; they take symbols and numbers."
-    return f"{found.name}: {what} a formula is none before its variables have values. {instead}"
+    return f"{source.name}: {what} a formula is none before its variables have values. {instead}"
 
 
 def of_casadi(error: BaseException) -> str | None:
@@ -155,7 +178,7 @@ def _asking(node: ast.AST) -> ast.AST:
 
 def _advice(node: ast.AST, outer: tuple[ast.AST, ...]) -> str | None:
     """Return what to write instead, if a node is one that asks for a truth value."""
-    holder = next((found for found in map(_declaring, outer) if found), None)
+    holder = next((call for call in map(_declaring, outer) if call), None)
     declare = holder or "model.subject_to"
     within = any(isinstance(n, ast.If | ast.While | ast.IfExp) for n in outer) and holder is None
     if isinstance(node, ast.If | ast.While | ast.Assert) or (

@@ -7,10 +7,10 @@ import numpy as np
 from repair_helpers import feasible_set, random_metric
 
 from archeng.model import FeasibleSet
-from archeng.repair.look import LookFunction, Memory
+from archeng.repair.iterate import IterateFunction, SharedArrays
 from archeng.repair.problem import Metric, ProblemMaker
+from archeng.repair.reformulation import reformulated
 from archeng.repair.step import StepFunction
-from archeng.repair.straight import straightened
 
 N = 3
 
@@ -21,22 +21,22 @@ def ball_and_plane() -> FeasibleSet:
     )
 
 
-def loaded(fs: FeasibleSet, seed: int = 0) -> tuple[Memory, Metric, np.ndarray, np.ndarray]:
+def loaded(fs: FeasibleSet, seed: int = 0) -> tuple[SharedArrays, Metric, np.ndarray, np.ndarray]:
     """A memory with the problem of a point outside; its metric, point and row scales."""
     rng = np.random.default_rng(seed)
     distribution = random_metric(N, rng)
     metric, x = Metric.of(fs, distribution), 2 * rng.standard_normal(N)
-    problem = ProblemMaker(straightened(fs, distribution), 1e-9).make(metric, x, fs.values(x))
-    memory = Memory(fs)
+    problem = ProblemMaker(reformulated(fs, distribution), 1e-9).make(metric, x, fs.values(x))
+    memory = SharedArrays(fs)
     memory.load(problem, *problem.nearest)
     return memory, metric, x, problem.norms
 
 
-def test_a_look_sees_rows_gradients_and_the_lagrangian() -> None:
+def test_an_iterate_has_rows_gradients_and_the_lagrangian() -> None:
     fs, rng = ball_and_plane(), np.random.default_rng(1)
     memory, metric, x, norms = loaded(fs)
     z, u = rng.standard_normal(N), rng.standard_normal(fs.m)
-    look = LookFunction(fs, memory)(z, u)
+    look = IterateFunction(fs, memory)(z, u)
     values, jacobian = fs.values_and_jacobian(x + metric.L @ z)
     A = jacobian @ metric.L / norms[:, None]
     np.testing.assert_allclose(look.c, values / norms, rtol=1e-12)
@@ -55,14 +55,14 @@ def test_without_multipliers_of_curved_rows_all_kinds_are_the_same_step() -> Non
     memory, _, _, _ = loaded(fs)
     u = np.zeros(fs.m)
     u[: fs.m - fs.n_nonlinear] = 0.7
-    LookFunction(fs, memory)(np.array([0.1, -0.4, 0.2]), u)
-    straight, plain, augmented = (
-        StepFunction(fs, memory, kind)(0.0, 0.0) for kind in ("straight", "plain", "augmented")
+    IterateFunction(fs, memory)(np.array([0.1, -0.4, 0.2]), u)
+    identity, plain, augmented = (
+        StepFunction(fs, memory, kind)(0.0, 0.0) for kind in ("identity", "plain", "augmented")
     )
-    assert straight.solved
+    assert identity.solved
     for other in (plain, augmented):
-        np.testing.assert_array_equal(other.d, straight.d)
-        np.testing.assert_array_equal(other.u, straight.u)
+        np.testing.assert_array_equal(other.d, identity.d)
+        np.testing.assert_array_equal(other.u, identity.u)
 
 
 def test_multipliers_of_curved_rows_change_the_step() -> None:
@@ -70,17 +70,17 @@ def test_multipliers_of_curved_rows_change_the_step() -> None:
     memory, _, _, _ = loaded(fs)
     u = np.zeros(fs.m)
     u[-1] = 2.0
-    LookFunction(fs, memory)(np.array([0.1, -0.4, 0.2]), u)
-    straight, plain = (StepFunction(fs, memory, kind)(0.0, 0.0) for kind in ("straight", "plain"))
+    IterateFunction(fs, memory)(np.array([0.1, -0.4, 0.2]), u)
+    identity, plain = (StepFunction(fs, memory, kind)(0.0, 0.0) for kind in ("identity", "plain"))
     assert plain.solved
-    assert not np.allclose(plain.d, straight.d)
+    assert not np.allclose(plain.d, identity.d)
 
 
 def test_undefined_rows_leave_the_linearisation() -> None:
     fs = feasible_set(N, lambda x: [(ca.log(x[0]), -1.0, np.inf), (ca.sum1(x), -np.inf, 1.0)])
     memory, metric, x, _ = loaded(fs)
     z = np.linalg.solve(metric.L, np.array([-1.0, 0.0, 0.0]) - x)
-    look = LookFunction(fs, memory)(z, np.zeros(fs.m))
+    look = IterateFunction(fs, memory)(z, np.zeros(fs.m))
     assert look.violation == np.inf
     assert not look.satisfied
     assert memory["usable"].tolist() == [1.0, 0.0]
