@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.checks import shown
 from archeng.model import ONE_OBJECTIVE
 
 Output = float | int | bool | str | list[float]
@@ -85,7 +86,7 @@ def _evaluation(value: Any) -> Evaluation:
     for key in ("constraints", "outputs"):
         if not isinstance(getattr(value, key), Mapping):
             raise UnusableAnswerError(
-                f"the simulator returned {key} = {_shown(getattr(value, key))}, expected a "
+                f"the simulator returned {key} = {shown(getattr(value, key))}, expected a "
                 "dictionary by name"
             )
     return Evaluation(
@@ -130,16 +131,7 @@ def _output(name: str, value: Any) -> Output:
 
 
 def _named(value: Any) -> str:
-    return f"{type(value).__name__} {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    """Return a value as text, as far as it can be shown."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"(its repr() raises {type(error).__name__})"
-    return text if len(text) <= 200 else text[:200] + "..."
+    return f"{type(value).__name__} {shown(value)}"
 
 
 def _number(value: Any) -> float | None:
