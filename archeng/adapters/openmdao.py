@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters.packages import needed
+from archeng.adapters import needed
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
 from archeng.result import Result, Status

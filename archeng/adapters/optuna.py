@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from archeng.adapters.packages import needed
+from archeng.adapters import needed
 from archeng.errors import SettingsError
 from archeng.records import CallRecord, column_names
 from archeng.result import Result
