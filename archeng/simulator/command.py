@@ -131,16 +131,16 @@ class CommandSimulator:
 
     def check_variables(self, variables: Sequence[Variable]) -> None:
         """Raise, before any call, if a template names a variable that the model does not have."""
-        known = {name: 1.0 for v in variables for name in v.element_names()}
+        values = {name: 1.0 for v in variables for name in v.element_names()}
         for source, said in {**self.templates, "command": " ".join(self.command)}.items():
             wanted = {match["name"] for match in _FIELD.finditer(said)}
-            unknown = sorted(wanted - set(known))
+            unknown = sorted(wanted - set(values))
             if unknown:
                 raise SettingsError(
-                    f"{source}: unknown variables {unknown}; there are {sorted(known)}."
+                    f"{source}: unknown variables {unknown}; there are {sorted(values)}."
                 )
             try:
-                _filled(said, known)
+                _filled(said, values)
             except ValueError as error:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
