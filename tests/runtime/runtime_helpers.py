@@ -295,7 +295,7 @@ def own_workers() -> list[psutil.Process]:
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
             command = " ".join(child.cmdline())
-            if "archeng.simulator.worker" in command or child.status() == psutil.STATUS_ZOMBIE:
+            if "archeng.simulator.processes" in command or child.status() == psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
 
