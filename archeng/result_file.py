@@ -1,6 +1,6 @@
-"""Results as JSON files: every dataclass by its fields, no code, exact floats.
+"""Results as JSON files that any program can read: by their fields, no code, exact floats.
 
-Infinities and NaN, which JSON lacks, are written as ``{"float": "inf"}``; enums by their names.
+Arrays are lists; infinities and NaN, which JSON lacks, are written as ``{"float": "inf"}``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
 from pathlib import Path
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 
 from archeng.checks import file_path
+from archeng.codec import decode
 from archeng.errors import ResultFileError
 
 _FORMAT = "archeng-result"
@@ -62,7 +61,7 @@ def read_result(kind: type[Record], path: str | Path) -> Record:
     if version not in _READABLE:
         raise ResultFileError(f"{path}: file version {version}, this archeng reads {_VERSION}.")
     try:
-        result: Any = _decoded(kind, data)
+        result: Any = decode(kind, data)
         if not result.variables or sum(v.size for v in result.variables) != len(result.x):
             raise ValueError("variables and x do not belong together")
     except (KeyError, TypeError, ValueError) as error:
@@ -92,39 +91,3 @@ def _encoded(value: Any) -> Any:
 def _special_float(data: dict[str, Any]) -> Any:
     special = set(data) == {"float"} and isinstance(data["float"], str)
     return float(data["float"]) if special else data
-
-
-def _decoded(kind: Any, value: Any) -> Any:
-    """Return a value as the type of its field wants it."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{value!r} is not a number")
-        return float(value)
-    if origin in (np.ndarray, tuple) and not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    if origin is np.ndarray:
-        return np.array([_decoded(float, v) for v in value], dtype=float)
-    if origin is tuple:
-        return tuple(_decoded(arguments[0], v) for v in value)
-    if NoneType in arguments:
-        return None if value is None else _decoded(arguments[0], value)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind[value]
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        unknown = sorted(set(value) - set(hints))
-        if unknown:
-            raise ValueError(f"unknown fields {unknown} in {kind}")
-        return kind(**{name: _decoded(hints[name], v) for name, v in value.items()})
-    plain = dict if origin in (dict, Mapping) else kind
-    if plain in (str, bool, int, dict) and not isinstance(value, plain):
-        raise TypeError(f"{value!r} is not of type {plain.__name__}")
-    return value
-
-
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Types of the fields of a dataclass by their names."""
-    hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in fields(kind)}

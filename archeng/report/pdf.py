@@ -71,7 +71,7 @@ def printed(page: bytes, folder: Path) -> bytes:
             return (work / "page.pdf").read_bytes()
         except subprocess.TimeoutExpired as error:
             raise SettingsError(
-                f"{browser} did not print the report within {_SECONDS:.0f} s. {_INSTEAD}"
+                f"{browser} did not print the report within {_SECONDS:g} s. {_INSTEAD}"
             ) from error
         except OSError as error:  # it cannot be started, or there is no PDF
             reason = (work / "log.txt").read_text("utf-8", "replace").strip().splitlines()[-1:]
