@@ -116,6 +116,8 @@ def _value(annotation: Any, data: Any) -> Any:
         return data
     kind = origin if isinstance(origin, type) else annotation
     if kind is np.ndarray:
+        if isinstance(data, list):  # as result files, which people read, have their arrays
+            data = np.array([_value(float, entry) for entry in data], dtype=float)
         return _of_dtype(get_args(arguments[1])[0], _a(np.ndarray, data))
     if is_dataclass(kind):
         return decode(kind, data)

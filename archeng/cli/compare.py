@@ -16,7 +16,8 @@ from archeng.errors import SettingsError
 from archeng.journal import readable
 from archeng.model import text_table
 from archeng.plain_text import visible
-from archeng.report.comparison import Curve, best_so_far, plot_comparison
+from archeng.report.figures.calls import Curve, plot_comparison
+from archeng.result import best_so_far
 
 
 def compare(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from archeng.cli.open_study import opened
 from archeng.cli.study_file import StudyFile
 from archeng.errors import SettingsError
-from archeng.report.progress import duration
+from archeng.progress import duration
 from archeng.runner import solve
 
 _NOT_HERE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_time", "target")

@@ -34,7 +34,7 @@ from archeng.distribution import (
 from archeng.errors import ModelError, SettingsError
 from archeng.known import Limits
 from archeng.model import IMPORT_HINTS, FeasibleSet, Model, Sense, is_pyomo
-from archeng.report import ProgressLine
+from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.settings import Settings
 from archeng.simulator import FailurePolicy, make_policy

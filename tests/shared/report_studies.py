@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -130,6 +133,13 @@ def run(name: str, seconds: float = 0.0, **options: Any) -> Result:
     model, simulator, own = STUDIES[name]
     call = Slow(simulator, seconds) if seconds else simulator
     return archeng.solve(model(), call, **{"seed": 3, **own, **options})
+
+
+def start(name: str, journal: Path, seconds: float, *more: str) -> subprocess.Popen[bytes]:
+    """Run a study in another process; with ``endless`` until it is killed."""
+    env = {**os.environ, "PYTHONPATH": str(Path(archeng.__file__).parents[1])}
+    command = [sys.executable, __file__, name, str(journal), str(seconds), *more]
+    return subprocess.Popen(command, env=env)
 
 
 def comparable(result: Result) -> dict[str, Any]:
