@@ -18,7 +18,7 @@ from archeng.journal import Journal, readable
 from archeng.plain_text import cell, visible
 from archeng.records import CallRecord, column_names, extra_columns, extras_of
 from archeng.runner import read_journal
-from archeng.runner.reading import options_of, reason_of
+from archeng.runner.reading import options_of
 from archeng.strategy import StopReason
 
 _COLUMNS = (
@@ -90,10 +90,10 @@ def status_data(journal: Journal) -> dict[str, Any]:
     """Return where a run stands, as plain data."""
     header, state, latest = journal.header(), journal.state(), journal.latest()
     generations, counts, running = journal.generations(), journal.count(), journal.running
-    evaluations = [stored.evaluation for stored in journal.calls()]
+    evaluations = [stored.call for stored in journal.calls()]
     options = options_of(header, latest)
     best = best_call(evaluations, options.sense == "maximize")
-    reason = reason_of(state, latest, options, evaluations, running)
+    reason = read_journal(journal.path).stop_reason
     ended = reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
     calls = sum(n for kind, n in counts.items() if kind != "reused")
     return {
@@ -111,7 +111,7 @@ def status_data(journal: Journal) -> dict[str, Any]:
         "infeasible_calls": sum(not e.feasible and e.status != "reused" for e in evaluations),
         "simulator_seconds": sum(e.seconds for e in evaluations),
         "generations": len(generations),
-        "restarts": state["n_restarts"],
+        "restarts": state.get("restarts", {}).get("number", state.get("n_restarts")),
         "sigma": generations[-1]["sigma"] if generations else None,
         "active_constraints": generations[-1]["n_active"] if generations else None,
         "simulated": sorted(options.limits.names),
@@ -180,7 +180,7 @@ def _created(path: str) -> Any:
 
 
 def _write_csv(journal: Journal, stream: Any) -> None:
-    calls = [stored.evaluation for stored in journal.calls()]
+    calls = [stored.call for stored in journal.calls()]
     extra = extra_columns(calls)
     names = column_names([*_COLUMNS, *extra], journal.header()["element_names"])
     writer = csv.writer(stream)
@@ -203,7 +203,7 @@ def _write_json(journal: Journal, stream: Any) -> None:
             "violated": e.violated,
             "outputs": e.outputs,
         }
-        for e in (stored.evaluation for stored in journal.calls())
+        for e in (stored.call for stored in journal.calls())
     ]
     json.dump(plain(calls), stream, indent=1, allow_nan=False)
     stream.write("\n")

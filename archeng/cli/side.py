@@ -128,7 +128,7 @@ def read_side(path: Path, label: str) -> Side:
             path=path,
             header=journal.header(),
             status=status_data(journal),
-            calls=tuple(stored.evaluation for stored in journal.calls()),
+            calls=tuple(stored.call for stored in journal.calls()),
             own_seconds=sum(
                 float(g["repair_seconds"]) + float(g["strategy_seconds"]) for g in generations
             ),
