@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from runtime_helpers import PLAIN, Logged, assert_same, begun, bowl, finished, line, reading
 
-from runtime_helpers import environment, reference, run_script, solve_case  # isort: skip
+from runtime_helpers import reference, run_script, solve_case  # isort: skip
 
 import archeng
 from archeng import Run
@@ -79,9 +79,7 @@ def killed(folder: Path, delay: float, slow: float | None = None) -> Path:
     script, path = folder / "killed.py", folder / "run.db"
     more = "" if slow is None else f"import archeng.journal.store as s; s._SLOW = {slow}\n"
     script.write_text(more + KILLED)
-    env = environment()
-    env["PYTHONPATH"] += os.pathsep + str(Path(__file__).parent)
-    ended = run_script(script, path, delay, env=env)
+    ended = run_script(script, path, delay)
     assert ended.returncode == 9, ended.stderr
     assert len(finished(path)) == 33
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archeng.runner.course import Course
 from runtime_helpers import (
     ASSISTED,
     PLAIN,
@@ -102,7 +102,6 @@ def test_another_processor(tmp_path: Path) -> None:
     script = tmp_path / "resume.py"
     script.write_text(SCRIPT)
     env = environment() | {"OPENBLAS_CORETYPE": "Prescott"}
-    env["PYTHONPATH"] += os.pathsep + str(Path(__file__).parent)
     ended = run_script(script, path, log, env=env)
     assert ended.returncode == 0, ended.stderr
     assert len(begun(log)) == 60 - 38

@@ -1,15 +1,10 @@
-"""Other methods on the same model and simulator: penalty, evolution, SLSQP; and a referee.
-
-Nothing here is about fuel: the Rankine cycle uses it too.
-"""
+"""Other methods on the same model and simulator: penalty, evolution, SLSQP."""
 
 from __future__ import annotations
 
 import inspect
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,57 +12,9 @@ from scipy import optimize
 
 from archeng import Model
 from archeng.model import FeasibleSet, compile_model
+from case_studies.shared.referee import Design
 
 Floats = NDArray[np.float64]
-Design = Mapping[str, float]
-
-
-class Watched:
-    """A simulator with a referee beside it, who knows nothing of archeng.
-
-    Parameters
-    ----------
-    simulator : callable
-        A design to a number.
-    exceeded : callable
-        A design to the names of the limits that it exceeds.
-
-    Attributes
-    ----------
-    n_calls, n_illegal : int
-        All calls, and those at designs that exceed a limit.
-    failures : Counter
-        Calls that raised, by the exception.
-    best : list of float
-        After each call, the least value at a legal design so far (infinite before the first).
-    best_design : dict
-        Where the last of these was.
-    """
-
-    def __init__(
-        self, simulator: Callable[[Any], float], exceeded: Callable[[Design], list[str]]
-    ) -> None:
-        self._simulator, self._exceeded = simulator, exceeded
-        self.n_calls = self.n_illegal = 0
-        self.failures: Counter[str] = Counter()
-        self.best: list[float] = []
-        self.best_design: dict[str, float] = {}
-
-    def __call__(self, design: Design) -> float:
-        """Call the simulator, and let its exceptions through."""
-        self.n_calls += 1
-        legal = not self._exceeded(design)
-        self.n_illegal += not legal
-        self.best.append(self.best[-1] if self.best else np.inf)
-        try:
-            value = float(self._simulator(design))
-        except Exception as error:
-            self.failures[f"{type(error).__name__}: {_first_words(error)}"] += 1
-            raise
-        if legal and value < self.best[-1]:
-            self.best[-1] = value
-            self.best_design = {name: float(design[name]) for name in design}
-        return value
 
 
 @dataclass(frozen=True)
@@ -220,7 +167,7 @@ def slsqp(
         jacobian = fs.values_and_jacobian(low + u * width)[1][rows] * width / sizes[rows, None]
         return np.concatenate([jacobian[below], -jacobian[above]])
 
-    found = optimize.minimize(
+    end = optimize.minimize(
         objective,
         (vector(fs, start) - low) / width,
         method="SLSQP",
@@ -228,38 +175,9 @@ def slsqp(
         constraints=[{"type": "ineq", "fun": slack, "jac": slopes}],
         options={"eps": step, "ftol": 1e-11, "maxiter": 200},
     )
-    x = low + found.x * width
+    x = low + end.x * width
     legal = (fs.violations(x) <= 1e-6 * sizes).all()
-    return float(found.fun) * unit if legal else np.inf, named(fs, x)
-
-
-def calls_to(best: Sequence[float], target: float) -> float:
-    """Return the number of the call after which ``best`` is at most the target, or infinity."""
-    return next((k for k, value in enumerate(best, 1) if value <= target), np.inf)
-
-
-def chosen(names: str | None, there: Iterable[str]) -> list[str]:
-    """Return the methods of a comma-separated list, all of them for None.
-
-    Raises
-    ------
-    ValueError
-        There is no method of that name.
-    """
-    every = list(there)
-    found = every if names is None else [name.strip() for name in names.split(",")]
-    unknown = [name for name in found if name not in every]
-    if unknown:
-        raise ValueError(f"no method is named {', '.join(unknown)}; there are {', '.join(every)}.")
-    return found
-
-
-def positive(text: str) -> int:
-    """Whole number of a command line, at least 1."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"expected a number of at least 1, got {number}")
-    return number
+    return float(end.fun) * unit if legal else np.inf, named(fs, x)
 
 
 def limit_sizes(fs: FeasibleSet) -> Floats:
@@ -277,13 +195,3 @@ def named(fs: FeasibleSet, x: Floats) -> dict[str, float]:
 def vector(fs: FeasibleSet, design: Design) -> Floats:
     """Design to vector."""
     return np.array([design[name] for name in fs.free_names], dtype=float)
-
-
-def _first_words(error: Exception) -> str:
-    """Beginning of a message, without the numbers of the case."""
-    words = []
-    for word in str(error).replace(";", " ").split():
-        if any(c.isdigit() for c in word) or len(" ".join(words)) > 40:
-            break
-        words.append(word)
-    return " ".join(words) or "(no message)"

@@ -314,5 +314,6 @@ def run_script(script: Path | str, *arguments: Any, **options: Any) -> Any:
 
 
 def environment() -> dict[str, str]:
-    """Environment in which archeng can be imported from anywhere."""
-    return {**os.environ, "PYTHONPATH": str(HERE.parents[1]), "OPENBLAS_NUM_THREADS": "1"}
+    """Environment in which archeng and the helpers of tests can be imported from anywhere."""
+    path = os.pathsep.join([str(HERE.parents[1]), str(HERE)])
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
