@@ -28,13 +28,13 @@ from archeng.model import (
     text_table,
 )
 from archeng.plain_text import visible
-from archeng.runner.options import check_seed
+from archeng.options import OPTIONS
 from archeng.sampling import deviations
 
 
 def check(options: argparse.Namespace) -> int:
     """Print the model and its diagnosis."""
-    check_seed(options.seed)
+    OPTIONS["seed"].checked(options.seed)
     target = study_or_file(options.file, "check")
     with contextlib.ExitStack() as stack:
         study = None

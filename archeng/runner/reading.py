@@ -119,7 +119,7 @@ class JournalReader:
                 feasible_set=fs,
                 archive=_archive(fs, options, calls),
                 options=options,
-                settings=Settings(**header["settings"]),
+                settings=Settings.from_stored(header["settings"]),
                 seed=int(header["seed"]),
                 history=history,
                 stop_reason=reason,

@@ -110,7 +110,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
 
 def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:
     """Return the settings of a journal; if some are given, they must be the same."""
-    settings = Settings(**stored["settings"])
+    settings = Settings.from_stored(stored["settings"])
     if given is not None and given != settings:
         old, new = asdict(settings), asdict(given)
         found = [f"{k}: {old[k]!r} became {new[k]!r}" for k in old if old[k] != new[k]]

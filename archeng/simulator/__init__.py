@@ -16,7 +16,7 @@ from archeng.simulator.design import Design
 from archeng.simulator.evaluate import Evaluator, make_pool, process_count
 from archeng.simulator.gate import Gate
 from archeng.simulator.on_model import OnPyomoModel
-from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
+from archeng.simulator.policy import FailurePolicy, OnFailure, retry_counts
 from archeng.simulator.processes import Workers
 from archeng.simulator.readers import read_json, read_regex
 
@@ -37,10 +37,10 @@ __all__ = [
     "call",
     "check_simulator",
     "checked",
-    "make_policy",
     "make_pool",
     "process_count",
     "read_json",
     "read_regex",
+    "retry_counts",
     "told",
 ]
