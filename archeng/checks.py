@@ -36,7 +36,7 @@ LONGEST = 1e9
 
 _SHOWN = 200  # characters of a value in a message
 _CLOSE = (
-    0.8  # of difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
+    0.8  # difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
 )
 _NO_HINTS: Mapping[str, str] = MappingProxyType({})
 
@@ -210,21 +210,24 @@ def optional(check: Check) -> Check:
 
 def documented(entries: Iterable[tuple[str, str, str]]) -> Callable[[T], T]:
     """Put name, type and meaning of options into a docstring, where it says ``{options}``."""
-    lines = "".join(f"{name} : {kind}\n    {text}\n" for name, kind, text in entries)
+    lines = "\n".join(f"{name} : {kind}\n    {text}" for name, kind, text in entries)
 
     def decorate(thing: T) -> T:
         if thing.__doc__ is not None:  # it is with python -OO
-            thing.__doc__ = inspect.cleandoc(thing.__doc__).replace("{options}\n", lines)
+            thing.__doc__ = inspect.cleandoc(thing.__doc__).replace("{options}", lines)
         return thing
 
     return decorate
 
 
-def did_you_mean(word: Any, known: Iterable[str]) -> str:
-    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing."""
+def did_you_mean(word: Any, known: Iterable[str], least: float = _CLOSE) -> str:
+    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing.
+
+    ``least`` is the ratio of difflib from which words are close.
+    """
     if not isinstance(word, str):
         return ""
-    close = difflib.get_close_matches(word, list(known), 1, _CLOSE)
+    close = difflib.get_close_matches(word, list(known), 1, least)
     return f" Did you mean {close[0]}?" if close else ""
 
 

@@ -37,7 +37,7 @@ HandlerName = Literal[
     "active-set-es",
 ]
 
-_MOVED = MappingProxyType(
+HANDLER_OPTIONS = MappingProxyType(
     {"max_samples": ("resampling", 500), "ranking_probability": ("stochastic-ranking", 0.45)}
 )
 """Names that were settings and are options of a handler now: of which, and their default."""
@@ -215,7 +215,7 @@ class Settings:
         if unknown:
             hints = {
                 name: f'Say Settings(handler="{handler}", handler_options={{"{name}": ...}}).'
-                for name, (handler, _) in _MOVED.items()
+                for name, (handler, _) in HANDLER_OPTIONS.items()
             }
             raise SettingsError(unknown_options("Settings()", unknown, known, hints))
         return super().__new__(cls)
@@ -241,7 +241,7 @@ class Settings:
     def from_stored(cls, stored: Mapping[str, Any]) -> Settings:
         """Return settings as a journal or a saved result has them, of earlier versions as well."""
         values = dict(stored)
-        for name, (handler, default) in _MOVED.items():
+        for name, (handler, default) in HANDLER_OPTIONS.items():
             value = values.pop(name, default)
             if values.get("handler") == handler and value != default:
                 values["handler_options"] = {**values.get("handler_options", {}), name: value}
