@@ -20,6 +20,15 @@ exit codes:
        cannot be used; standard error says why
   130  stopped by Ctrl-C; what was simulated is in the journal
 """
+_WORDS = {
+    "int": int,
+    "int, optional": int,
+    "int or mapping, optional": int,
+    "float, optional": float,
+    "path, optional": click.Path(),
+}
+"""What a word after a flag is, by the type of its option; of others a number or a text."""
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -92,9 +101,9 @@ def _flag(option: Option) -> Decorator:
         return switch(name, help=option.help)
     if option.kind == "sequence of paths":
         return file(name, help=option.help, multiple=True, metavar="JOURNAL")
-    kinds: dict[str, Any] = {"int": int, "float": float, "path": click.Path()}
-    kind = click.Choice(option.words) if option.words else kinds.get(option.kind.split(",")[0])
-    return click.option(name, type=kind or _number_or_text, help=option.help)
+    kind: Any = click.Choice(option.words) if option.words else _WORDS.get(option.kind)
+    metavar = None if kind else option.name.upper()
+    return click.option(name, type=kind or _number_or_text, metavar=metavar, help=option.help)
 
 
 def _number_or_text(text: str) -> int | str:

@@ -195,7 +195,7 @@ def export(
     study: str | None,
     update: bool,
 ) -> int:
-    """Write every call of a run as CSV or JSON, or into an Optuna study.
+    """Write every call of a run as CSV or JSON, or into Optuna.
 
     Every finished call of the run of a study's folder or of a JOURNAL, with full precision.
     """
