@@ -98,10 +98,9 @@ class Arch:
             anchor = first.x
         else:
             anchor = feasible_points(self._repairer, 1, np.random.default_rng(seed))[0]
-        search = begin(distribution, anchor, int(es.popsize))
+        self._search = begin(distribution, anchor, int(es.popsize))
         weights = np.array(es.sp.weights.positive_weights, dtype=float)
-        parameters = replace(search.parameters, weights=weights / weights.sum())
-        self._search = replace(search, parameters=parameters)
+        self._weights = weights / weights.sum()
         self._asked: list[Any] = []
         self._population: Population | None = None
         self._known: dict[bytes, float] = {}
@@ -164,7 +163,7 @@ class Arch:
         self._asked = self.es.ask()
         distribution = distribution_of(self.es)
         search = replace(self._search, state=replace(self._search.state, distribution=distribution))
-        self._search = adapt_alpha(search, self._repairer)
+        self._search = adapt_alpha(search, self._repairer, self._weights)
         before = np.array(self._points[-_REMEMBERED:]) if self._points else None
         self._population = repair_population(
             self._search, self._repairer, np.array(self._asked, dtype=float), before

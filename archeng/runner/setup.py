@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from archeng.checks import unknown_options
+from archeng.codec import decode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
@@ -26,7 +27,6 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
-from archeng.runner import typed
 from archeng.runner.options import (
     Options,
     Runtime,
@@ -164,7 +164,7 @@ def stored_setup(
         runtime=runtime,
         seed=int(stored["seed"]),
         start=None,
-        wide=typed.distribution(stored["wide"], feasible_set.n),
+        wide=decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, options.limits),
         header=dict(stored),
     )
