@@ -1,4 +1,4 @@
-"""JSON for scripts: plain data, null for numbers that are not finite."""
+"""What commands write: texts for a terminal; JSON for scripts, null for numbers not finite."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from archeng.plain_text import visible
 from archeng.result import Result
 
 
-def write_json(data: Any) -> None:
-    """Write data to standard output."""
-    sys.stdout.write(json.dumps(plain(data), indent=2, allow_nan=False) + "\n")
+def write(text: str) -> None:
+    """Write a text and the end of its line; what would steer a terminal is shown as a code."""
+    sys.stdout.write(visible(f"{text}\n"))
+
+
+def write_json(data: Any, stream: Any = None) -> None:
+    """Write data as JSON, to standard output unless another stream is given."""
+    text = json.dumps(plain(data), indent=2, allow_nan=False)
+    (sys.stdout if stream is None else stream).write(f"{text}\n")
 
 
 def plain(value: Any) -> Any:
@@ -31,9 +38,14 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
+def by_name(result: Result, x: Any) -> dict[str, float]:
+    """Return a vector of a run as numbers by the names of their variables."""
+    names = (name for v in result.variables for name in v.element_names())
+    return dict(zip(names, map(float, x), strict=True))
+
+
 def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
     """Return what a script wants to know of a result."""
-    names = [name for v in result.variables for name in v.element_names()]
     return {
         "name": result.name,
         "success": result.success,
@@ -44,7 +56,7 @@ def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
         "calls": result.nfev,
         "infeasible_calls": result.n_infeasible_calls,
         "failed_calls": sum(not e.good for e in result.evaluations),
-        "design": dict(zip(names, result.x, strict=True)),
+        "design": by_name(result, result.x),
         "active": result.active,
         "simulated": {
             s.name: {"value": s.value, "lower": s.lower, "upper": s.upper, "holds": s.holds}

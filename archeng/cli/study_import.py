@@ -1,9 +1,15 @@
-"""From a study's files to its model, simulator and options."""
+"""The Python files of a study: imported for as long as they are needed, with their errors told.
+
+A study has a model, a simulator, options and, if wanted, workers of its own.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import inspect
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +18,11 @@ from typing import Any
 
 import cloudpickle
 
-from archeng.cli.load import existing, find_model, imported, own_errors
 from archeng.cli.study_file import Source, StudyFile
-from archeng.errors import ModelError
-from archeng.model import Model, as_model, is_pyomo
+from archeng.errors import ArchengError, ModelError
+from archeng.model import Model, as_model, is_importable, is_pyomo, of_casadi
+
+_USUAL = ("model", "make_model", "build_model", "create_model")  # names of models in files
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ def opened(target: StudyFile | Path, name: str | None = None) -> Iterator[OpenSt
         with _from_toml(target, name) as study:
             yield study
         return
-    with imported(existing(str(target))) as module:
+    with imported(target) as module:
         yield OpenStudy(
             find_model(module, name), getattr(module, "simulator", None), _options_of(module)
         )
@@ -77,14 +84,14 @@ def _workers(module: ModuleType, name: str) -> Iterator[Any]:
     file = Path(str(module.__file__))
     with contextlib.ExitStack() as stack:
         with own_errors(file, f"in {name}()"):
-            found = function()
-            if hasattr(found, "__enter__"):
-                found = stack.enter_context(found)
-            elif hasattr(found, "close"):
-                stack.callback(found.close)
-        if found is None:
+            workers = function()
+            if hasattr(workers, "__enter__"):
+                workers = stack.enter_context(workers)
+            elif hasattr(workers, "close"):
+                stack.callback(workers.close)
+        if workers is None:
             raise ModelError(f"{file}: {name}() returned nothing; expected a Dask client, ...")
-        yield found
+        yield workers
 
 
 def _object(module: ModuleType, name: str) -> Any:
@@ -131,10 +138,89 @@ def _can_be_sent(module: ModuleType) -> bool:
 
 def _options_of(module: ModuleType) -> dict[str, Any]:
     """Return the dictionary ``options`` of a Python file: keywords of `archeng.solve`."""
-    found = getattr(module, "options", {})
-    if not isinstance(found, Mapping) or {"model", "simulator"} & set(found):
+    options = getattr(module, "options", {})
+    if not isinstance(options, Mapping) or {"model", "simulator"} & set(options):
         raise ModelError(
             f"{module.__file__}: `options` must be a dictionary of keywords of archeng.solve, "
-            f"without model and simulator; got {found!r}."
+            f"without model and simulator; got {options!r}."
         )
-    return dict(found)
+    return dict(options)
+
+
+# -- one file ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def imported(path: Path) -> Iterator[ModuleType]:
+    """Import a Python file; while the block runs its folder is on the path, as for a script."""
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file.")
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_study"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ModelError(f"{path}: cannot be imported as a Python module.")
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    try:
+        with own_errors(path, "while it was imported"):
+            spec.loader.exec_module(module)
+        cloudpickle.register_pickle_by_value(module)  # workers need not find the file
+        yield module
+    finally:
+        sys.path[:] = before
+        sys.modules.pop(name, None)
+
+
+def find_model(module: ModuleType, name: str | None) -> Any:
+    """Return the model object of a module."""
+    if name is not None:
+        return _made(module, name)
+    for usual in _USUAL:
+        if hasattr(module, usual):
+            return _made(module, usual)
+    models = {k: v for k, v in vars(module).items() if is_importable(v)}
+    if len({id(v) for v in models.values()}) == 1:
+        return next(iter(models.values()))
+    what = f"several models ({', '.join(models)})" if models else "no model"
+    raise ModelError(
+        f"{module.__file__}: {what} in it. Call it `model` (or a function `make_model`), or say "
+        "--object NAME."
+    )
+
+
+def _made(module: ModuleType, name: str) -> Any:
+    """Return an object of the module; a function is called."""
+    value = _object(module, name)
+    if not inspect.isfunction(value):
+        return value
+    with own_errors(Path(str(module.__file__)), f"in {name}()"):
+        return value()
+
+
+@contextlib.contextmanager
+def own_errors(path: Path, where: str) -> Iterator[None]:
+    """Report whatever goes wrong in the user's file as an error of that file, with its line."""
+    try:
+        yield
+    except ArchengError as error:
+        line = f"{path.name}{_line_in(path, error)}"
+        if line not in str(error):
+            error.args = (f"{line}: {error}", *error.args[1:])
+        raise
+    except (Exception, SystemExit) as error:
+        said = of_casadi(error)
+        if said is None:
+            line = _line_in(path, error)
+            said = f"{path}{line}: {type(error).__name__} {where}: {error}"
+        raise ModelError(said) from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return ``:12``, the last line of a file on the way to an error; nothing if there is none."""
+    steps = traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in steps if Path(step.filename).resolve() == path.resolve()]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    return f":{lines[-1]}" if lines else ""
