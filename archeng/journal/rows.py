@@ -1,14 +1,17 @@
-"""Records of calls as rows of the journal's table."""
+"""Rows of the journal's tables: records of calls as values, and checksums of what was written."""
 
 from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from archeng.errors import JournalError
 from archeng.records import CallRecord, Floats
 
 COLUMNS = (
@@ -22,11 +25,11 @@ _DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipl
 
 
 def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
-    """Return the values of `COLUMNS`, in the very types in which SQLite gives them back."""
+    """Return the values of `COLUMNS` as SQLite gives them back, and their checksum."""
     details = {name: getattr(e, name) for name in _DETAILS if getattr(e, name)}
     if math.isfinite(e.elapsed):
         details["elapsed"] = round(e.elapsed, 3)
-    return (
+    row = (
         int(e.generation),
         int(position),
         int(e.restart),
@@ -45,6 +48,7 @@ def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
         _null(e.kkt_residual),
         json.dumps(details),
     )
+    return (*row, checksum(*row))
 
 
 def from_row(index: int, row: Sequence[Any]) -> CallRecord:
@@ -91,3 +95,33 @@ def _real(value: float) -> float:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+def checksum(*values: Any) -> int:
+    """Return a number that changes with every single bit of the values (CRC-32).
+
+    Values are what SQLite gives back: int, float, str, bytes or None.
+    """
+    return zlib.crc32(repr(values).encode("utf-8", "backslashreplace"))
+
+
+def verified(file: Path, table: str, named: str, row: Sequence[Any]) -> Sequence[Any]:
+    """Return the values of a row, whose last one is its checksum.
+
+    Rows of files that earlier versions wrote have none (None), and are taken as they are.
+    ``named`` says what the first values are, by which the row is known.
+
+    Raises
+    ------
+    JournalError
+        If the values are not those that were written; it names the row.
+    """
+    *values, stored = row
+    if stored is not None and stored != checksum(*values):
+        key = ", ".join(str(value) for value in values[: len(named.split(" and "))])
+        where = f"table {table}, {named} {key}" if named else f"table {table}"
+        raise JournalError(
+            f"{file}: the file is damaged: a row is not what was written ({where}). Use a copy "
+            "from before the damage."
+        )
+    return values
