@@ -206,7 +206,7 @@ def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:
     """Return the variables as declared; those of older journals have only their names."""
     declared = header.get("variables")
     if declared is not None:
-        return tuple(Variable(**{**v, "shape": tuple(v["shape"])}) for v in declared)
+        return tuple(decode(Variable, v) for v in declared)
     open_, unset = np.array([np.inf]), np.array([np.nan])
     return tuple(
         Variable(str(name), (), -open_, open_, unset, unset) for name in header["element_names"]
