@@ -17,8 +17,8 @@ from archeng.simulator.evaluate import (
     Evaluator,
     FailurePolicy,
     OnFailure,
-    make_policy,
     make_pool,
+    retry_counts,
 )
 from archeng.simulator.processes import Workers, process_count
 
@@ -39,10 +39,10 @@ __all__ = [
     "call",
     "check_simulator",
     "checked",
-    "make_policy",
     "make_pool",
     "process_count",
     "read_json",
     "read_regex",
+    "retry_counts",
     "told",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from archeng.checks import choice, integer, is_integer, seconds, shown
+from archeng.checks import is_integer, shown
 from archeng.errors import SettingsError
 from archeng.known import Limits
 from archeng.simulator.call import Call, CallStatus, Simulator, checked
@@ -75,44 +75,30 @@ class FailurePolicy:
         return outcome.attempts <= self.retries.get(outcome.status, 0)
 
 
-def make_policy(
-    timeout: Any = None,
-    retries: Any = None,
-    max_failures: Any = None,
-    on_failure: Any = "rank_last",
-) -> FailurePolicy:
-    """Check what the user typed."""
-    choice("on_failure", on_failure, get_args(OnFailure))
-    return FailurePolicy(
-        None if timeout is None else seconds("timeout", timeout),
-        _retries(retries),
-        None if max_failures is None else integer("max_failures", max_failures, 0),
-        on_failure,
-    )
+def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
+    """Return how often calls are repeated, by how they ended.
 
-
-def _retries(retries: Any) -> dict[CallStatus, int]:
-    """One number holds for exceptions, time-outs and lost workers; a mapping for each state."""
-    if retries is None:
+    One number holds for exceptions, time-outs and lost workers; a mapping has one for each state.
+    """
+    if value is None:
         return dict(_DEFAULT_RETRIES)
-    if is_integer(retries, 0):
+    if is_integer(value, 0):
         states = (CallStatus.FAILED, CallStatus.TIMED_OUT, CallStatus.LOST)
-        return {state: int(retries) for state in states}
-    names = [s.value for s in _RETRIED]
-    if not isinstance(retries, Mapping):
+        return {state: int(value) for state in states}
+    words = [s.value for s in _RETRIED]
+    if not isinstance(value, Mapping):
         raise SettingsError(
-            f"retries must be a non-negative integer or a mapping from {names}, got "
-            f"{shown(retries)}."
+            f"{name} must be a non-negative integer or a mapping from {words}, got {shown(value)}."
         )
-    result = dict(_DEFAULT_RETRIES)
-    for state, count in retries.items():
-        if not isinstance(state, str) or state not in names or not is_integer(count, 0):
+    counts = dict(_DEFAULT_RETRIES)
+    for state, count in value.items():
+        if not isinstance(state, str) or state not in words or not is_integer(count, 0):
             raise SettingsError(
-                f"retries: {shown(state)}: {shown(count)} is not one of {names} with a "
+                f"{name}: {shown(state)}: {shown(count)} is not one of {words} with a "
                 "non-negative integer."
             )
-        result[CallStatus(state)] = int(count)
-    return result
+        counts[CallStatus(state)] = int(count)
+    return counts
 
 
 class Evaluator:
