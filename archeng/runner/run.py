@@ -388,7 +388,7 @@ class Run:
 
     def _early_reason(self) -> StopReason | None:
         """Why a generation under way should be left open: the user, or the time."""
-        if self._interruption.asked:
+        if self._interruption.requested:
             return StopReason.INTERRUPTED
         return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
 
