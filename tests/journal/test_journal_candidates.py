@@ -30,6 +30,7 @@ from runtime_helpers import (
 import archeng
 from archeng import Design, Run, Settings
 from archeng.errors import JournalError
+from archeng.runner.restarting import RestartingSearch
 
 NAME = "budget within a generation"
 BATCH = Settings(proposals=4)
@@ -37,13 +38,13 @@ BATCH = Settings(proposals=4)
 
 def simulated_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on other candidates are made: as on a machine that rounds differently."""
-    made = Course.population
+    made = RestartingSearch.ask
 
-    def other(self: Course, known: Any) -> Any:
-        self._rng.random()
-        return made(self, known)
+    def other(self: RestartingSearch, state: Any, known: Any) -> Any:
+        state.rng.random()
+        return made(self, state, known)
 
-    monkeypatch.setattr(Course, "population", other)
+    monkeypatch.setattr(RestartingSearch, "ask", other)
 
 
 @pytest.mark.parametrize(
@@ -160,12 +161,12 @@ def test_a_call_of_another_design_is_an_error(tmp_path: Path) -> None:
     solve_case(NAME, journal=path)
     moved_call(path)
     with reading(path) as journal:
-        before = [c.evaluation.x.tobytes() for c in journal.calls()]
+        before = [c.call.x.tobytes() for c in journal.calls()]
     with pytest.raises(JournalError, match="another design"):
         archeng.resume(path, Logged("bowl", log), max_evaluations=40)
     assert begun(log) == []
     with reading(path) as journal:
-        assert [c.evaluation.x.tobytes() for c in journal.calls()] == before
+        assert [c.call.x.tobytes() for c in journal.calls()] == before
 
 
 def test_only_a_failed_call_of_the_same_design_is_replaced(tmp_path: Path) -> None:
@@ -173,11 +174,9 @@ def test_only_a_failed_call_of_the_same_design_is_replaced(tmp_path: Path) -> No
     good = next(e for e in result.evaluations if e.good)
     bad = next(e for e in result.evaluations if not e.good)
     run = Run.resume(tmp_path / "run.db", fragile, max_evaluations=100)
-    journal = run._journal
+    journal = run.ledger.journal
     assert journal is not None
-    position = {
-        c.evaluation.x.tobytes(): c.position for c in journal.calls()
-    }  # no design comes twice
+    position = {c.call.x.tobytes(): c.position for c in journal.calls()}  # no design comes twice
     with pytest.raises(JournalError, match="not overwritten"):
         journal.add_call(position[good.x.tobytes()], good)
     other = replace(bad, x=bad.x + 1.0)
@@ -185,7 +184,7 @@ def test_only_a_failed_call_of_the_same_design_is_replaced(tmp_path: Path) -> No
         journal.add_call(position[bad.x.tobytes()], other)
     mended = replace(bad, status="ok", objective=1.5, message="")
     journal.add_call(position[bad.x.tobytes()], mended)
-    stored = {c.evaluation.x.tobytes(): c.evaluation for c in journal.calls()}
+    stored = {c.call.x.tobytes(): c.call for c in journal.calls()}
     assert stored[bad.x.tobytes()].objective == 1.5
     run.close()
 

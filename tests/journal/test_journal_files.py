@@ -249,9 +249,8 @@ def test_a_journal_that_is_full(tmp_path: Path) -> None:
     def fill(run: archeng.Run) -> None:
         """Let nothing more be written, whatever the file system."""
         if len(run.history) == 2:
-            connection = next(
-                value._connection for value in vars(run).values() if isinstance(value, Journal)
-            )
+            assert run.ledger.journal is not None
+            connection = run.ledger.journal._connection
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count = {pages}")
 

@@ -46,7 +46,7 @@ def test_a_journal_does_not_change_the_run(name: str, tmp_path: Path) -> None:
     assert_same(result, reference(name))
     with reading(tmp_path / "run.db") as opened:
         for stored, e in zip(opened.calls(), result.evaluations, strict=True):
-            kept = stored.evaluation
+            kept = stored.call
             assert kept.x.tobytes() == e.x.tobytes()
             assert kept.sampled.tobytes() == e.sampled.tobytes()
             same = ("status", "message", "seconds", "attempts", "repair_kind", "max_violation")

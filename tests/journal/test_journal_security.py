@@ -131,16 +131,20 @@ def test_calls(
     [
         ("rng", {"bit_generator": "os.system", "state": "touch marker"}),
         ("rng", {}),
-        ("ended", ["__class__"]),
-        ("n_restarts", "__import__('os')"),
-        ("n_restarts", -1),
+        ("restarts", {}),
+        ("restarts.ended", ["__class__"]),
+        ("restarts.number", "__import__('os')"),
+        ("restarts.number", -1),
         ("generation", 10**30),
         ("generation", -1),
         ("stop_reason", "__class__"),
         ("search", {}),
-        ("bipop", {"__class__": 1}),
-        ("regime", {"population_size": "os.system"}),
-        ("starts", ["os.system"]),
+        ("search.anchor", [1, 2]),
+        ("search.state", {"__class__": 1}),
+        ("search.population_size", "os.system"),
+        ("restarts.bipop", {"__class__": 1}),
+        ("restarts.regime", {"population_size": "os.system"}),
+        ("restarts.points", ["os.system"]),
         ("elapsed", None),
     ],
 )
@@ -148,8 +152,12 @@ def test_parts_of_the_state(good: Path, key: str, value: Any, tmp_path: Path, ma
     connection = sqlite3.connect(good)
     state = json.loads(connection.execute("SELECT value FROM state").fetchone()[0])
     connection.close()
-    assert key in state
-    state[key] = value
+    *parents, last = key.split(".")
+    part = state
+    for parent in parents:
+        part = part[parent]
+    assert last in part
+    part[last] = value
     path = changed(good, tmp_path, "UPDATE state SET value = ?", json.dumps(state))
     assert_harmless(path, marker)
 

@@ -179,14 +179,11 @@ WORDS = [
 @pytest.mark.parametrize("name", WORDS, ids=ascii)
 def test_reports_with_words_that_the_font_lacks(name: str, tmp_path: Path) -> None:
     result = odd_study(tmp_path, name)
-    result.report(tmp_path / "run.pdf")
     result.report(tmp_path / "run.html")
-    assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
+    if not name.isprintable():  # others: tests/report/test_report_pdf.py
+        result.report(tmp_path / "run.pdf")
+        assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "y" in page
     if name.isprintable():
         assert name in page
-    pypdf = pytest.importorskip("pypdf")
-    text = "".join(p.extract_text() for p in pypdf.PdfReader(tmp_path / "run.pdf").pages)
-    if name in ("压力", "🚀"):
-        assert name.encode("unicode_escape").decode() in text.replace("\n", "")

@@ -255,7 +255,7 @@ def assert_same(result: Result, reference: Result) -> None:
 def finished(journal: Path) -> list[str]:
     """Designs (hexadecimal) of the calls that are in a journal."""
     with reading(journal) as opened:
-        return [c.evaluation.x.tobytes().hex() for c in opened.calls()]
+        return [c.call.x.tobytes().hex() for c in opened.calls()]
 
 
 @contextlib.contextmanager
@@ -295,7 +295,7 @@ def own_workers() -> list[psutil.Process]:
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
             command = " ".join(child.cmdline())
-            if "archeng.simulator.worker" in command or child.status() == psutil.STATUS_ZOMBIE:
+            if "archeng.simulator.processes" in command or child.status() == psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
 
