@@ -122,7 +122,7 @@ def _value(annotation: Any, data: Any) -> Any:
     if is_dataclass(kind):
         return decode(kind, data)
     if issubclass(kind, Enum):
-        return kind.__members__[_a(str, data)]
+        return kind[_a(str, data)]  # type: ignore[index]
     if issubclass(kind, np.random.Generator):
         return _generator(data)
     return float(_a(int | float, data)) if kind is float else _a(kind, data)

@@ -61,7 +61,7 @@ def make_handler(
         return _WITH_SIMULATOR_EVERYWHERE[name](fs, settings)
     if name in ("resampling", "death-penalty"):
         _refuse_equalities(fs, name)
-        limit = settings.max_samples if name == "resampling" else None
+        limit = settings.handler_options.get("max_samples", 500) if name == "resampling" else None
         return Resampling(fs, settings, limit)
     if name == "ap-bch":
         _refuse_all_but_bounds(fs, name)

@@ -82,7 +82,8 @@ class StochasticRanking(_Ranked):
 
     def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
         total = np.sum(violations**2, axis=1)
-        return stochastic_order(f, total, self._settings.ranking_probability, rng)
+        probability = self._settings.handler_options.get("ranking_probability", 0.45)
+        return stochastic_order(f, total, probability, rng)
 
 
 def competition_ranks(values: Floats) -> Floats:
