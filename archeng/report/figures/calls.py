@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from archeng.records import CallRecord, Floats
+from archeng.records import Floats
 from archeng.report.figures import style
-from archeng.result import Result, best_so_far
+from archeng.result import Result
 
 _STATES = {
     "ok": (style.LIGHT, "ended well"),
@@ -175,17 +174,8 @@ def failures(figure: Any, result: Result, prefix: str) -> None:
     axes.grid(axis="y", visible=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A run as the figure shows it."""
-
-    label: str
-    calls: Sequence[CallRecord]
-    maximize: bool
-
-
-def plot_comparison(curves: Sequence[Curve]) -> Any:
-    """Return a matplotlib figure: best objective over calls, and over simulator time."""
+def plot_comparison(results: Mapping[str, Result]) -> Any:
+    """Return a matplotlib figure of runs by their labels: best objective over calls, over time."""
     style.check_matplotlib()
     from matplotlib.figure import Figure
 
@@ -194,13 +184,13 @@ def plot_comparison(curves: Sequence[Curve]) -> Any:
         left, right = figure.subplots(1, 2, sharey=True)
         left.set(xlabel="simulator calls", ylabel="best objective so far")
         right.set(xlabel="seconds in the simulator")
-        for k, curve in enumerate(curves):
-            best = best_so_far(curve.calls, curve.maximize)
+        for k, (label, result) in enumerate(results.items()):
+            best = result.best_so_far
             last = np.flatnonzero(best == best[-1:])[:1]  # the call that was best in the end
-            seconds = np.cumsum([e.seconds for e in curve.calls])
-            for axes, where in ((left, style.call_numbers(curve.calls)), (right, seconds)):
+            seconds = np.cumsum([e.seconds for e in result.evaluations])
+            for axes, where in ((left, style.call_numbers(result.evaluations)), (right, seconds)):
                 # a label that begins with _ would be left out of the legend, so a blank comes first
-                style.steps(axes, where, best, f"C{k % 10}", label=f" {curve.label}")
+                style.steps(axes, where, best, f"C{k % 10}", label=f" {label}")
                 axes.plot(where[last], best[last], "o", color=f"C{k % 10}")
         style.legend(left)
     return figure
