@@ -16,6 +16,7 @@ from archeng.checks import shown
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
+from archeng.options import OPTIONS
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
@@ -87,6 +88,7 @@ class Run:
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
+        OPTIONS["retry_failed"].checked(retry_failed)
         run = cls.__new__(cls)
         store = Journal.resume(journal)
         try:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archeng.runner.course import Course
 from runtime_helpers import (
     ASSISTED,
     PLAIN,
@@ -30,7 +31,6 @@ from runtime_helpers import (
 import archeng
 from archeng import Design, Run, Settings
 from archeng.errors import JournalError
-from archeng.runner.course import Course
 
 NAME = "budget within a generation"
 BATCH = Settings(proposals=4)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from archeng.journal.arrays import packed, unpacked
 from numpy.typing import NDArray
 
 from archeng import Design, Evaluation, Model, Result, Settings
-from archeng.journal.arrays import packed, unpacked
 
 Vector = NDArray[np.float64]
 Limits = Mapping[str, tuple[float | None, float | None]]
