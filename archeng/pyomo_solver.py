@@ -29,7 +29,7 @@ from archeng._version import __version__
 from archeng.checks import flag, mapping, takes_one, unknown_options
 from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
 from archeng.options import OPTIONS
-from archeng.report import ProgressLine
+from archeng.progress import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import solve
 from archeng.strategy import StopReason

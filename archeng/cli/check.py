@@ -28,7 +28,7 @@ from archeng.model import (
     text_table,
 )
 from archeng.options import OPTIONS
-from archeng.report.progress import duration
+from archeng.progress import duration
 from archeng.runner import solve
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations

@@ -15,7 +15,8 @@ from archeng.errors import SettingsError
 from archeng.journal import readable
 from archeng.model import differences, text_table
 from archeng.options import OPTIONS
-from archeng.report.comparison import Curve, best_so_far, plot_comparison
+from archeng.report.figures.calls import Curve, plot_comparison
+from archeng.result import best_so_far
 
 
 @flags.command(

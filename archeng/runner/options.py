@@ -23,7 +23,7 @@ from archeng.errors import ModelError, SettingsError
 from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
 from archeng.options import OPTIONS, SimulatorTakes
-from archeng.report import ProgressLine
+from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.checks import shown
+from archeng.checks import flag, shown
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
@@ -62,7 +62,7 @@ class Run:
     ) -> None:
         setup = new_setup(model, simulator, seed, start, sigma, settings, options)
         self._take(setup)
-        self.state = self._search.init(setup.start, np.random.default_rng(setup.seed))
+        self.state = self.search.init(setup.start, np.random.default_rng(setup.seed))
         self._start_workers(setup)
         try:
             path = setup.runtime.journal
@@ -87,6 +87,7 @@ class Run:
         **options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
+        flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
         OPTIONS["retry_failed"].checked(retry_failed)
         run = cls.__new__(cls)
@@ -118,7 +119,7 @@ class Run:
         self._runtime = setup.runtime
         self._begin = time.monotonic()
         self._parts = assemble(setup)
-        self.ledger, self._search = self._parts.ledger, self._parts.search
+        self.ledger, self.search = self._parts.ledger, self._parts.search
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
@@ -130,7 +131,7 @@ class Run:
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
         """Stand where the journal's last finished generation stood, or after its candidates."""
-        handler = self._search.handler
+        handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
             calls = self.ledger.unfinished
@@ -188,7 +189,7 @@ class Run:
                 settings=self.settings,
                 seed=self.seed,
                 stop_reason=self.stop_reason or StopReason.INTERRUPTED,
-                wide=self._search.wide,
+                wide=self.search.wide,
                 n_restarts=self.state.restarts.number,
                 ended=self.state.restarts.ended,
             )
@@ -283,7 +284,7 @@ class Run:
         """Return the open generation; sample and repair the next one if there is none."""
         if self._open is None:
             begin = time.perf_counter()
-            self.state, population = self._search.ask(self.state, self.ledger.arrays())
+            self.state, population = self.search.ask(self.state, self.ledger.arrays())
             seconds = time.perf_counter() - begin
             opened = OpenedState(
                 self.state.generation, self.state.search, self.state.rng, population
@@ -301,7 +302,7 @@ class Run:
             repair_seconds,
             self.feasible_set,
             self.ledger,
-            self._search.handler.outside,
+            self.search.handler.outside,
         )
 
     def _simulate(self, generation: OpenGeneration) -> StopReason | None:
@@ -344,7 +345,7 @@ class Run:
         options, ledger, before = self.options, self.ledger, self.state.search
         outcomes = generation.outcomes(self._calls, ledger, options.sign, options.limits)
         if reason is None:
-            self.state = self._search.tell(
+            self.state = self.search.tell(
                 self.state, generation.population, outcomes, ledger.arrays()
             )
         seconds = time.perf_counter() - begin
@@ -363,7 +364,7 @@ class Run:
         """Ask the stopping tests, restart, store; return why the search has ended, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
-        self.state = self._search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
+        self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
         ledger.close_generation(record, {"tests": tests}, stored(self._stamped()))
         return self.state.stop_reason
 
