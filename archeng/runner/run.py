@@ -16,7 +16,6 @@ from archeng.checks import flag, shown
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
-from archeng.options import OPTIONS
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
@@ -89,7 +88,6 @@ class Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
-        OPTIONS["retry_failed"].checked(retry_failed)
         run = cls.__new__(cls)
         store = Journal.resume(journal)
         try:
@@ -142,7 +140,11 @@ class Run:
         self.stop_reason = (
             StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
         )
-        opened = None if self.stopped else reopen(journal, self.state, handler.state_type)
+        if self.stopped:  # nothing will ask for the calls of the open generation any more
+            for call in self.ledger.unfinished.values():
+                self.ledger.add(call)
+            return
+        opened = reopen(journal, self.state, handler.state_type)
         if opened is not None:
             self.state = replace(self.state, search=opened.search, rng=opened.rng)
             self._open = self._opened(opened, 0.0)
