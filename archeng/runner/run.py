@@ -140,7 +140,11 @@ class Run:
         self.stop_reason = (
             StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
         )
-        opened = None if self.stopped else reopen(journal, self.state, handler.state_type)
+        if self.stopped:  # nothing will ask for the calls of the open generation any more
+            for call in self.ledger.unfinished.values():
+                self.ledger.add(call)
+            return
+        opened = reopen(journal, self.state, handler.state_type)
         if opened is not None:
             self.state = replace(self.state, search=opened.search, rng=opened.rng)
             self._open = self._opened(opened, 0.0)
