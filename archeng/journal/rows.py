@@ -5,87 +5,16 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from archeng.errors import JournalError
-from archeng.records import CallRecord, Floats
+from archeng.records import CallRecord
 
-COLUMNS = (
-    "generation", "position", "restart", "x", "sampled", "objective", "status", "message",
-    "seconds", "attempts", "max_violation", "repair_kind", "repair_solver", "repair_iterations",
-    "repair_distance_squared", "kkt_residual", "details",
-)  # fmt: skip
-"""``details`` is JSON: what only some calls have."""
-
-_DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers")
-
-
-def to_row(position: int, e: CallRecord) -> tuple[Any, ...]:
-    """Return the values of `COLUMNS` as SQLite gives them back, and their checksum."""
-    details = {name: getattr(e, name) for name in _DETAILS if getattr(e, name)}
-    if math.isfinite(e.elapsed):
-        details["elapsed"] = round(e.elapsed, 3)
-    row = (
-        int(e.generation),
-        int(position),
-        int(e.restart),
-        e.x.tobytes(),
-        e.sampled.tobytes(),
-        _null(e.objective),
-        str(e.status),
-        str(e.message),
-        _real(e.seconds),
-        int(e.attempts),
-        _real(e.max_violation),
-        str(e.repair_kind),
-        str(e.repair_solver),
-        int(e.repair_iterations),
-        _null(e.repair_distance_squared),
-        _null(e.kkt_residual),
-        json.dumps(details),
-    )
-    return (*row, checksum(*row))
-
-
-def from_row(index: int, row: Sequence[Any]) -> CallRecord:
-    """Return the record of a row."""
-    details = json.loads(row[16])
-    return CallRecord(
-        index=index,
-        generation=int(row[0]),
-        restart=int(row[2]),
-        x=_floats(row[3]),
-        sampled=_floats(row[4]),
-        objective=_number(row[5]),
-        status=str(row[6]),
-        message=str(row[7]),
-        seconds=float(row[8]),
-        attempts=int(row[9]),
-        max_violation=float(row[10]),
-        repair_kind=str(row[11]),
-        repair_solver=str(row[12]),
-        repair_iterations=int(row[13]),
-        repair_distance_squared=_number(row[14]),
-        kkt_residual=_number(row[15]),
-        constraints={str(k): float(v) for k, v in details.get("constraints", {}).items()},
-        violated=tuple(str(name) for name in details.get("violated", ())),
-        outputs=dict(details.get("outputs", {})),
-        repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
-        repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
-        elapsed=float(details.get("elapsed", math.nan)),
-    )
-
-
-def _floats(blob: bytes) -> Floats:
-    return np.frombuffer(blob, dtype=float)
-
-
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else _real(value)
+_Column = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # what is written, what is read
 
 
 def _real(value: float) -> float:
@@ -93,8 +22,67 @@ def _real(value: float) -> float:
     return float(value) + 0.0
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+_COUNT: _Column = (int, int)
+_TEXT: _Column = (str, str)
+_REAL: _Column = (_real, float)
+_NULL_OR_REAL: _Column = (
+    lambda value: None if math.isnan(value) else _real(value),
+    lambda value: math.nan if value is None else float(value),
+)
+_VECTOR: _Column = (lambda value: value.tobytes(), lambda blob: np.frombuffer(blob, dtype=float))
+
+_COLUMNS = {
+    "generation": _COUNT,
+    "position": _COUNT,
+    "restart": _COUNT,
+    "x": _VECTOR,
+    "sampled": _VECTOR,
+    "objective": _NULL_OR_REAL,
+    "status": _TEXT,
+    "message": _TEXT,
+    "seconds": _REAL,
+    "attempts": _COUNT,
+    "max_violation": _REAL,
+    "repair_kind": _TEXT,
+    "repair_solver": _TEXT,
+    "repair_iterations": _COUNT,
+    "repair_distance_squared": _NULL_OR_REAL,
+    "kkt_residual": _NULL_OR_REAL,
+}
+_DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers")
+COLUMNS = (*_COLUMNS, "details")
+"""``details`` is JSON: what only some calls have."""
+
+
+def to_row(position: int, call: CallRecord) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS` as SQLite gives them back, and their checksum."""
+    details = {name: getattr(call, name) for name in _DETAILS if getattr(call, name)}
+    if math.isfinite(call.elapsed):
+        details["elapsed"] = round(call.elapsed, 3)
+    row = [
+        write(position if name == "position" else getattr(call, name))
+        for name, (write, _) in _COLUMNS.items()
+    ]
+    row.append(json.dumps(details))
+    return (*row, checksum(*row))
+
+
+def from_row(index: int, row: Sequence[Any]) -> tuple[int, CallRecord]:
+    """Return position and record of a call."""
+    pairs = zip(_COLUMNS.items(), row, strict=False)  # details follow
+    columns = {name: read(value) for (name, (_, read)), value in pairs}
+    details = json.loads(row[len(_COLUMNS)])
+    position: int = columns.pop("position")
+    return position, CallRecord(
+        index=index,
+        **columns,
+        constraints={str(k): float(v) for k, v in details.get("constraints", {}).items()},
+        violated=tuple(str(name) for name in details.get("violated", ())),
+        outputs=dict(details.get("outputs", {})),
+        repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
+        repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
+        elapsed=float(details.get("elapsed", math.nan)),
+    )
 
 
 def checksum(*values: Any) -> int:

@@ -312,7 +312,7 @@ class Journal:
 
     def _call(self, index: int, row: Sequence[Any]) -> StoredCall:
         try:
-            return StoredCall(int(row[1]), from_row(index, row))
+            return StoredCall(*from_row(index, row))
         except _STRANGE as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
