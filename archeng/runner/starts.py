@@ -10,7 +10,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ModelError
 from archeng.repair import Repairer
-from archeng.sampling import Patience, feasible_points
+from archeng.sampling import feasible_points
 
 logger = logging.getLogger("archeng")
 
@@ -82,7 +82,4 @@ class Starts:
         return self.points.pop(0)
 
     def _prepare(self, max_time: float | None = None) -> None:
-        name = self._repairer.feasible_set.name
-        self.points = list(
-            feasible_points(self._repairer, self._count, self._rng, Patience(name, max_time))
-        )
+        self.points = list(feasible_points(self._repairer, self._count, self._rng, max_time))
