@@ -10,6 +10,10 @@ F         any factor with F F^T = C, shape (n, n)       ``factor``
 L         sigma F, so that L L^T = sigma^2 C            ``scaled_factor``
 z         whitened coordinates, x = m + L z             ``z``
 ========  ============================================  =================
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+
+_LEAST_EIGENVALUE = 1e-32  # relative to the largest one: below it, rounding decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +54,7 @@ class Distribution:
         return self.sigma * self.factor
 
     def steps(self, z: Floats) -> Floats:
-        """Return the steps y = F z of standard normal samples z, both (k, n) [SA22 Step 1]."""
+        """Return the steps y = F z of standard normal samples z, both (k, n) [SA22 2.1]."""
         return z @ self.factor.T
 
     def whiten(self, difference: Floats) -> Floats:
@@ -67,13 +73,13 @@ def symmetric_root(matrix: Floats) -> tuple[Floats, Floats, Floats]:
     Eigenvalues are ascending. They are kept above a rounding floor so that the inverse exists.
     """
     eigenvalues, B = np.linalg.eigh(matrix)
-    floor = max(float(eigenvalues[-1]), np.finfo(float).tiny) * 1e-32
+    floor = max(float(eigenvalues[-1]), np.finfo(float).tiny) * _LEAST_EIGENVALUE
     roots = np.sqrt(np.maximum(eigenvalues, floor))
     return (B * roots) @ B.T, (B / roots) @ B.T, eigenvalues
 
 
 def initial_distribution(mean: Floats, deviations: Floats) -> Distribution:
-    """Distribution with independent standard deviations (n,) [SA22 ssec:vs-aal-mcr].
+    """Distribution with independent standard deviations (n,) [SA22 ssec:vs-aal-mcr, 7.3].
 
     sigma is their geometric mean and F the diagonal of the ratios, so that C has
     determinant one and units of the variables do not matter.

@@ -17,10 +17,12 @@ With simulated constraints R_F takes the place of R_f: the rank of the sum of ra
 so that only the order of objectives and of each violation matters.
 
 [SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022.
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
 [G17] R. de Paula Garcia, B. S. L. P. de Lima, A. C. de Castro Lemonge, B. P. Jacob, A rank-based
 constraint handling technique for engineering design optimization problems solved by genetic
-algorithms, Computers and Structures 187, 2017.
+algorithms, Computers and Structures 187, 77-87, 2017, doi:10.1016/j.compstruc.2017.03.023.
+[B58] G. Blom, Statistical Estimates and Transformed Beta-Variables, Wiley, 1958.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ from archeng.distribution import Floats, Integers
 
 
 def mid_ranks(values: Floats) -> Floats:
-    """Mid-ranks (k,): number of better values plus half the number of ties [SA22 eq:rf, eq:rg].
+    """Mid-ranks (k,): number of better values plus half the number of ties.
 
+    Those of [SA22 eq:rf, (8)] and [SA22 eq:rg, (9)].
     The value itself counts as a tie, so the ranks sum to k^2 / 2. NaN (failed) and +inf tie
     with each other as the worst.
     """
@@ -82,7 +85,7 @@ def total_ranks(
     alpha: float,
     violations: Floats | None = None,
 ) -> Floats:
-    """R_T = R_f + alpha R_g, shape (k,) [SA22 eq:rt]; R_F + alpha R_g with violations (k, m)."""
+    """R_T = R_f + alpha R_g, shape (k,) [SA22 eq:rt, (7)]; R_F for R_f with violations (k, m)."""
     none = np.zeros((len(objectives), 0))
     ranks = combined_ranks(objectives, none if violations is None else violations)
     return ranks + alpha * mid_ranks(distances_squared)
@@ -99,13 +102,13 @@ def total_order(
 
 
 def normal_order_statistics(k: int) -> Floats:
-    """Return the expected order statistics (k,) of k standard normals, ascending (Blom)."""
+    """Return the expected order statistics (k,) of k standard normals, ascending [B58]."""
     normal = NormalDist()
     return np.array([normal.inv_cdf((i - 0.375) / (k + 0.25)) for i in range(1, k + 1)])
 
 
 def sphere_step_size(weights: Floats, population_size: int, n: int) -> float:
-    """sigma^ of [SA22 eq:snf] for recombination weights (mu,)."""
+    """sigma^ of [SA22 eq:snf, (10)] for recombination weights (mu,)."""
     expected = normal_order_statistics(population_size)[: len(weights)]
     c = -float(weights @ expected)
     mu_eff = 1.0 / float(weights @ weights)
@@ -121,7 +124,7 @@ def mean_distance(
     population_size: int,
     default_size: int,
 ) -> float:
-    """d_m of [SA22 eq:dm]; 0 for a feasible mean."""
+    """d_m of [SA22 eq:dm, (12)]; 0 for a feasible mean."""
     shrink = math.exp(min(0, default_size - population_size) / population_size)
     return distance_squared * sigma_hat**2 / (n * (n / 2 + n_active)) * shrink
 
@@ -129,7 +132,7 @@ def mean_distance(
 def updated_alpha(
     alpha: float, d_m: float, previous_d_m: float, n: int, population_size: int
 ) -> float:
-    """Ranking coefficient of the next generation [SA22 eq:alpha], clipped to [1/lambda, lambda].
+    """Ranking coefficient of the next generation [SA22 eq:alpha, (13)], in [1/lambda, lambda].
 
     DEVIATION: the exponential is missing in the printed equation (see docs, deviations).
     """

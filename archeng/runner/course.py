@@ -112,10 +112,9 @@ class Course:
         self._unchanged = population.proposed
         if population.proposed:
             return None
-        tests = self._tests
         acceptable = np.where(self._limits.hold(found.simulated), found.objectives, np.nan)
-        tests.add(acceptable, first_of_each(population.repairs))
-        return tests.best[-1], tests.median[-1], tests.flat[-1]
+        self._tests = self._tests.add(acceptable, first_of_each(population.repairs))
+        return self._tests.last(1)[0]
 
     @one_thread
     def restart_if_needed(self, n_calls: int, lowest: float) -> StopReason | None:
@@ -226,8 +225,4 @@ class Course:
             stored["n_active"],
             stored["memory"],
         )
-        self._tests = History()
-        for best, median, flat in filter(None, tests):
-            self._tests.best.append(float(best))
-            self._tests.median.append(float(median))
-            self._tests.flat.append(bool(flat))
+        self._tests = History.of(filter(None, tests))

@@ -1,4 +1,4 @@
-r"""CMA-ES: steps 0 to 5 of [SA22 subsec:cmaes], one small function per equation.
+r"""CMA-ES: steps 0 to 5 of [SA22 subsec:cmaes, 2.1], one small function per equation.
 
 It knows nothing of constraints: it samples, and it is told an order.
 
@@ -12,6 +12,10 @@ y_{i:lambda}        steps (x - m) / sigma, best first                ``steps``
 <y>_w               weighted mean of the mu best steps               ``mean_step``
 h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
 ==================  ===============================================  ==================
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations

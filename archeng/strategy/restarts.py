@@ -8,6 +8,9 @@ In [H09] both regimes get the same number of calls. If the shares are *adaptive*
 get a quarter of what they had each time a large one finds the best design so far, and four times
 as much, up to an equal share, each time a small one does. Only the order of objectives matters
 for that.
+
+[H09] N. Hansen, Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed,
+GECCO workshop, 2009, doi:10.1145/1570256.1570333.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-_STEP, _LEAST = 4.0, 1 / 16  # changes of the small restarts' share, and its least value
+_SHARE_FACTOR = 4.0  # by which the small restarts' share of the calls grows or shrinks
+_LEAST_SHARE = 1 / 16  # of the small restarts
 _ROUNDING = 1e-9  # relative difference of objectives that are equal
 
 
@@ -78,7 +82,8 @@ class Bipop:
         """Change the small restarts' share if the restart has found the best design so far."""
         share = self.small_share
         if math.isfinite(self.lowest) and self.lowest - lowest > _ROUNDING * abs(lowest):
-            share = max(share / _STEP, _LEAST) if regime.large else min(share * _STEP, 1.0)
+            more, less = min(share * _SHARE_FACTOR, 1.0), max(share / _SHARE_FACTOR, _LEAST_SHARE)
+            share = less if regime.large else more
         return replace(self, small_share=share, lowest=min(lowest, self.lowest))
 
     def next(self, rng: np.random.Generator) -> tuple[Bipop, Regime]:

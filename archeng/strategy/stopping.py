@@ -1,15 +1,19 @@
-"""Stopping tests of BIPOP-CMA-ES [H09], each returning its reason.
+"""Stopping tests of BIPOP-CMA-ES [H09], each a function of its own.
+
+A new test is written here and nowhere else: a sentence in :class:`StopReason`, a function of
+:class:`Progress`, and a line in :data:`STOP_TESTS`, whose order is that of the reasons.
 
 [H09] N. Hansen, Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed,
-GECCO workshop, 2009.
+GECCO workshop, 2009, doi:10.1145/1570256.1570333.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +22,23 @@ from archeng.settings import Settings
 from archeng.strategy.cmaes import State
 from archeng.strategy.parameters import Parameters
 
-_BARREN = 1000  # generations
+# Of the number of iterations of a restart: 100 + 50 (n + 3)^2 / sqrt(lambda) [H09].
+_ITERATIONS, _ITERATIONS_PER_SIZE = 100, 50
+# Generations in which the best objective must change: 10 + ceil(30 n / lambda) [H09].
+_TOL_WINDOW, _TOL_WINDOW_PER_SIZE = 10, 30
+_FLAT_WINDOW = 10  # least number of generations that are searched for flat ones
+_FLAT_SHARE = 3  # one flat generation in so many is too much
+_FLAT_RANK, _FLAT_QUARTER = 0.1, 4  # k-th best that must differ, 1 + ceil(0.1 + lambda / 4)
+_MOST_SIGMA = 1e20  # growth of sigma beyond that of the longest axis
+# Least number of generations that can stagnate: 120 + 30 n / lambda [H09].
+_STAGNATION, _STAGNATION_PER_SIZE = 120, 30
+_STAGNATION_SHARE = 0.2  # of all generations, that are looked at for stagnation
+_STAGNATION_WINDOW = 20_000  # the most generations that are looked at
+_STAGNATION_PART = 0.3  # of them, first and last, whose medians are compared
+_AXIS_STEP = 0.1  # deviations along a principal axis that must change the mean
+_COORDINATE_STEP = 0.2  # deviations along a coordinate that must change the mean
+_BARREN = 1000  # generations without any objective that end a restart
+_SHORTEST, _LONGEST = 1e-150, 1e150  # steps whose squares are floating-point numbers
 
 
 class StopReason(StrEnum):
@@ -50,28 +70,78 @@ class StopReason(StrEnum):
     NO_EFFECT_COORDINATE = "a step along a coordinate no longer changes the mean"
 
 
-@dataclass
+class GenerationSummary(NamedTuple):
+    """What the tests remember of one generation.
+
+    ``best`` and ``median`` objective; ``flat``: the best and the k-th best of the candidates with
+    different designs have the same objective.
+    """
+
+    best: float
+    median: float
+    flat: bool
+
+
+@dataclass(frozen=True, eq=False)
 class History:
-    """What the tests remember of one restart: best, k-th best and median objectives."""
+    """The generations of one restart, of which the tests see the last ones.
 
-    best: list[float] = field(default_factory=list)
-    median: list[float] = field(default_factory=list)
-    flat: list[bool] = field(default_factory=list)
+    :meth:`add` returns a new history and leaves this one as it is. Both keep their generations
+    in one list, of which each sees its own beginning, so that adding takes constant time.
+    """
 
-    def add(self, objectives: Floats, distinct: Sequence[int] | None = None) -> None:
-        """Record one generation; failed candidates (NaN) count as infinitely bad.
+    _shared: list[GenerationSummary] = field(default_factory=list)
+    size: int = 0
 
-        ``distinct`` are the positions of candidates with different designs (default all): a
-        generation in which many are repaired to one vertex does not say that f is flat.
+    @classmethod
+    def of(cls, generations: Iterable[tuple[float, float, bool]]) -> History:
+        """Return a history of these generations."""
+        shared = [GenerationSummary(float(b), float(m), bool(f)) for b, m, f in generations]
+        return cls(shared, len(shared))
+
+    def add(self, objectives: Floats, distinct: Sequence[int] | None = None) -> History:
+        """Return the history with one more generation of these objectives (lambda,).
+
+        Failed candidates (NaN) count as infinitely bad. ``distinct`` are the positions of
+        candidates with different designs (default all): a generation in which many are repaired
+        to one vertex does not say that f is flat.
         """
         values = np.where(np.isnan(objectives), np.inf, objectives)
-        k = min(1 + math.ceil(0.1 + len(values) / 4), len(values)) - 1
+        k = min(1 + math.ceil(_FLAT_RANK + len(values) / _FLAT_QUARTER), len(values)) - 1
         different = np.sort(values if distinct is None else values[list(distinct)])
-        self.best.append(float(values.min()))
-        self.median.append(float(np.median(values)))
         several = len(different) > k >= 1
         flat = several and np.isfinite(different[0]) and different[0] == different[k]
-        self.flat.append(bool(flat))
+        own = len(self._shared) == self.size  # else another history has added to the list
+        shared = self._shared if own else self._shared[: self.size]
+        shared.append(GenerationSummary(float(values.min()), float(np.median(values)), bool(flat)))
+        return History(shared, self.size + 1)
+
+    def last(self, count: int) -> list[GenerationSummary]:
+        """Return the last generations, so many of them if there are."""
+        return self._shared[max(self.size - count, 0) : self.size]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a stopping test may look at: the restart so far.
+
+    ``initial_sigma`` is the step size with which it began.
+    """
+
+    state: State
+    parameters: Parameters
+    history: History
+    initial_sigma: float
+    settings: Settings
+
+    @property
+    def growth(self) -> float:
+        """Step size relative to the initial one."""
+        return self.state.distribution.sigma / self.initial_sigma
+
+    def per_size(self, constant: float) -> float:
+        """Return ``constant * n / lambda``."""
+        return constant * self.parameters.n / self.parameters.population_size
 
 
 def stop_reasons(
@@ -86,94 +156,121 @@ def stop_reasons(
     With ``stop_tests=False`` only the end of floating point counts, and a search that has had
     nothing to simulate for a long time.
     """
-    if _exhausted(state):
-        return [StopReason.NO_EFFECT_AXIS]
-    if _barren(history):
-        return [StopReason.NOTHING_TO_SIMULATE]
+    progress = Progress(state, parameters, history, initial_sigma, settings)
+    for reason, test in _ALWAYS:
+        if test(progress):
+            return [reason]
     if not settings.stop_tests:
         return []
-    return list(_reasons(state, parameters, history, initial_sigma, settings))
+    return [reason for reason, test in STOP_TESTS if test(progress)]
 
 
-def _exhausted(state: State) -> bool:
+def _exhausted(progress: Progress) -> bool:
     """Whether the steps are about to leave the range of floating point."""
-    d = state.distribution
+    d = progress.state.distribution
     longest = d.sigma * float(np.abs(d.factor).max())
-    return not 1e-150 < longest < 1e150  # squares of steps are computed
+    return not _SHORTEST < longest < _LONGEST
 
 
-def _barren(history: History) -> bool:
+def _barren(progress: Progress) -> bool:
     """Whether no candidate of many generations had an objective."""
-    recent = history.best[-_BARREN:]
-    return len(recent) == _BARREN and min(recent) == math.inf
+    recent = progress.history.last(_BARREN)
+    return len(recent) == _BARREN and min(g.best for g in recent) == math.inf
 
 
-def _reasons(
-    state: State,
-    p: Parameters,
-    history: History,
-    initial_sigma: float,
-    settings: Settings,
-) -> Iterator[StopReason]:
-    d, t = state.distribution, state.generation
-    n, lam = p.n, p.population_size
-    deviations = d.sigma * np.sqrt(np.sum(d.factor**2, axis=1))
-
-    # The number of iterations that [H09] grants a restart.
-    if t >= 100 + 50 * (n + 3) ** 2 / math.sqrt(lam):
-        yield StopReason.MAX_ITERATIONS
-
-    # The range of the best objectives of the last generations is tiny.
-    window = 10 + math.ceil(30 * n / lam)
-    recent = history.best[-window:]
-    if len(recent) >= window and max(recent) - min(recent) <= settings.tol_objective:
-        yield StopReason.TOL_OBJECTIVE
-
-    # In more than a third of the last n generations best and k-th best were equal.
-    if len(history.flat) >= max(n, 10) and sum(history.flat[-max(n, 10) :]) > max(n, 10) / 3:
-        yield StopReason.EQUAL_OBJECTIVES
-
-    # All deviations and the path are a negligible fraction of the initial deviations.
-    scale = d.sigma / initial_sigma
-    path = scale * np.abs(state.reference @ state.p_c)
-    if scale * math.sqrt(state.eigenvalues[-1]) < settings.tol_x and np.all(path < settings.tol_x):
-        yield StopReason.TOL_X
-
-    # The step size exploded although the matrix did not need it.
-    if d.sigma / initial_sigma > 1e20 * math.sqrt(state.eigenvalues[-1]):
-        yield StopReason.TOL_UP_SIGMA
-
-    # Neither best nor median improved over the last part of a long history.
-    if _stagnated(history, n, lam):
-        yield StopReason.STAGNATION
-
-    if state.eigenvalues[-1] > settings.max_condition * max(state.eigenvalues[0], 0.0):
-        yield StopReason.CONDITION
-
-    # A tenth of a deviation along the current principal axis is lost in rounding.
-    step = 0.1 * d.sigma * (d.factor @ state.axes[t % n])
-    if np.all(d.mean == d.mean + step):
-        yield StopReason.NO_EFFECT_AXIS
-
-    # A fifth of a deviation along any coordinate is lost in rounding.
-    if np.any(d.mean == d.mean + 0.2 * deviations):
-        yield StopReason.NO_EFFECT_COORDINATE
+def _too_many_iterations(progress: Progress) -> bool:
+    """Whether the restart has used the number of iterations that [H09] grants it."""
+    n, lam = progress.parameters.n, progress.parameters.population_size
+    most = _ITERATIONS + _ITERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(lam)
+    return progress.state.generation >= most
 
 
-def _stagnated(history: History, n: int, lam: int) -> bool:
-    """Median of the last 30 % of the window not better than of its first 30 %, best and median."""
-    t = len(history.best)
-    least = 120 + 30 * n / lam
-    window = int(min(max(0.2 * t, least), 20000))
+def _best_unchanged(progress: Progress) -> bool:
+    """Whether the range of the best objectives of the last generations is tiny."""
+    window = _TOL_WINDOW + math.ceil(progress.per_size(_TOL_WINDOW_PER_SIZE))
+    best = [g.best for g in progress.history.last(window)]
+    return len(best) >= window and max(best) - min(best) <= progress.settings.tol_objective
+
+
+def _often_flat(progress: Progress) -> bool:
+    """Whether more than a third of the last n generations were flat."""
+    window = max(progress.parameters.n, _FLAT_WINDOW)
+    recent = progress.history.last(window)
+    return len(recent) >= window and sum(g.flat for g in recent) > window / _FLAT_SHARE
+
+
+def _steps_negligible(progress: Progress) -> bool:
+    """Whether deviations and path are a negligible fraction of the initial deviations."""
+    state, tolerance = progress.state, progress.settings.tol_x
+    path = progress.growth * np.abs(state.reference @ state.p_c)
+    longest = progress.growth * math.sqrt(state.eigenvalues[-1])
+    return longest < tolerance and bool(np.all(path < tolerance))
+
+
+def _sigma_exploded(progress: Progress) -> bool:
+    """Whether the step size grew without limit although the matrix did not need it."""
+    return bool(progress.growth > _MOST_SIGMA * math.sqrt(progress.state.eigenvalues[-1]))
+
+
+def _stagnated(progress: Progress) -> bool:
+    """Whether neither best nor median objectives improved over a long window.
+
+    The medians of its first and of its last 30 % are compared.
+    """
+    t = progress.history.size
+    least = _STAGNATION + progress.per_size(_STAGNATION_PER_SIZE)
+    window = int(min(max(_STAGNATION_SHARE * t, least), _STAGNATION_WINDOW))
     if t < window or t < least:
         return False
-    part = max(1, int(0.3 * window))
+    part = max(1, int(_STAGNATION_PART * window))
 
     def worse(values: list[float]) -> bool:
-        recent = values[-window:]
-        before, after = float(np.median(recent[:part])), float(np.median(recent[-part:]))
+        before, after = float(np.median(values[:part])), float(np.median(values[-part:]))
         if math.isinf(before):  # most failed: that says something only if all did
-            return min(recent) == math.inf
+            return min(values) == math.inf
         return after >= before
 
-    return worse(history.best) and worse(history.median)
+    recent = progress.history.last(window)
+    return worse([g.best for g in recent]) and worse([g.median for g in recent])
+
+
+def _ill_conditioned(progress: Progress) -> bool:
+    """Whether C, relative to the initial one, has too large a condition number."""
+    eigenvalues = progress.state.eigenvalues
+    return bool(eigenvalues[-1] > progress.settings.max_condition * max(eigenvalues[0], 0.0))
+
+
+def _axis_without_effect(progress: Progress) -> bool:
+    """Whether a tenth of a deviation along the current principal axis is lost in rounding."""
+    state, d = progress.state, progress.state.distribution
+    axis = state.axes[state.generation % progress.parameters.n]
+    return bool(np.all(d.mean == d.mean + _AXIS_STEP * d.sigma * (d.factor @ axis)))
+
+
+def _coordinate_without_effect(progress: Progress) -> bool:
+    """Whether a fifth of a deviation along any coordinate is lost in rounding."""
+    d = progress.state.distribution
+    deviations = d.sigma * np.sqrt(np.sum(d.factor**2, axis=1))
+    return bool(np.any(d.mean == d.mean + _COORDINATE_STEP * deviations))
+
+
+StopTest = Callable[[Progress], bool]
+
+STOP_TESTS: tuple[tuple[StopReason, StopTest], ...] = (
+    (StopReason.MAX_ITERATIONS, _too_many_iterations),
+    (StopReason.TOL_OBJECTIVE, _best_unchanged),
+    (StopReason.EQUAL_OBJECTIVES, _often_flat),
+    (StopReason.TOL_X, _steps_negligible),
+    (StopReason.TOL_UP_SIGMA, _sigma_exploded),
+    (StopReason.STAGNATION, _stagnated),
+    (StopReason.CONDITION, _ill_conditioned),
+    (StopReason.NO_EFFECT_AXIS, _axis_without_effect),
+    (StopReason.NO_EFFECT_COORDINATE, _coordinate_without_effect),
+)
+"""The tests of a restart, in the order in which their reasons are given."""
+
+# Tests that count even with ``stop_tests=False``; the first one that holds is the only reason.
+_ALWAYS: tuple[tuple[StopReason, StopTest], ...] = (
+    (StopReason.NO_EFFECT_AXIS, _exhausted),
+    (StopReason.NOTHING_TO_SIMULATE, _barren),
+)

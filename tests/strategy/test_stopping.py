@@ -49,7 +49,7 @@ def history_of(best, spread: float = 1.0) -> History:
     """A history with the given best values; the population lies ``spread`` above."""
     history = History()
     for b in best:
-        history.add(b + spread * np.arange(P.population_size))
+        history = history.add(b + spread * np.arange(P.population_size))
     return history
 
 
@@ -78,7 +78,7 @@ def test_healthy_run_has_no_reason_to_stop(n: int, lam: int | None):
         x = sample(state, p, rng)
         values = np.sum(x**2, axis=1)
         state = update(state, p, x[np.argsort(values)], "covariant")
-        history.add(values)
+        history = history.add(values)
         assert stop_reasons(state, p, history, d.sigma, Settings()) == []
 
 
@@ -121,7 +121,7 @@ def test_equal_objectives():
             values = falling(30)[i] + np.arange(lam, dtype=float)
             if i >= 30 - equal_generations:
                 values[:tied] = values[0]
-            history.add(np.random.default_rng(i).permutation(values))
+            history = history.add(np.random.default_rng(i).permutation(values))
         return reasons(state_of(), history)
 
     assert run(10, k) == [StopReason.EQUAL_OBJECTIVES]
@@ -133,31 +133,27 @@ def test_equal_objectives():
 def test_generations_without_any_success_are_not_flat_but_stagnate():
     history = History()
     for _ in range(100):
-        history.add(np.full(P.population_size, np.nan))
+        history = history.add(np.full(P.population_size, np.nan))
     assert reasons(state_of(), history) == []
     for _ in range(100):
-        history.add(np.full(P.population_size, np.nan))
+        history = history.add(np.full(P.population_size, np.nan))
     assert reasons(state_of(), history) == [StopReason.STAGNATION]
 
 
 def test_failed_candidates_count_as_infinitely_bad():
     history = History()
-    history.add(np.array([3.0, np.nan, 1.0, np.nan, 2.0, 4.0, 5.0, 6.0]))
-    assert history.best == [1.0]
-    assert history.median == [4.5]
-    assert history.flat == [False]
+    history = history.add(np.array([3.0, np.nan, 1.0, np.nan, 2.0, 4.0, 5.0, 6.0]))
+    assert history.last(1) == [(1.0, 4.5, False)]
 
 
 def test_candidates_repaired_to_one_point_do_not_make_a_generation_flat():
     """Ties between candidates with the same design say nothing of the objective."""
     values = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0])
     history = History()
-    history.add(values)
-    history.add(values, distinct=[0, 5, 6, 7])
-    history.add(values, distinct=[0, 1, 2, 3, 5])
-    assert history.flat == [True, False, True]
-    assert history.best == [1.0] * 3
-    assert history.median == [1.0] * 3
+    history = history.add(values)
+    history = history.add(values, distinct=[0, 5, 6, 7])
+    history = history.add(values, distinct=[0, 1, 2, 3, 5])
+    assert history.last(3) == [(1.0, 1.0, True), (1.0, 1.0, False), (1.0, 1.0, True)]
 
 
 def test_tol_x_needs_small_deviations_and_a_small_path():
@@ -216,7 +212,7 @@ def test_stagnation_needs_both_best_and_median():
         # The best stagnates while the median still improves.
         values = 1000.0 - i + np.arange(P.population_size)
         values[0] = rng.random() + 0.01 * i
-        history.add(values)
+        history = history.add(values)
     assert reasons(state_of(), history) == []
 
 
@@ -312,10 +308,10 @@ def test_a_converging_run_stops_for_a_good_reason():
         x = sample(state, p, rng)
         values = 7.0 + np.sum(x**2, axis=1)
         state = update(state, p, x[np.argsort(values)], "covariant")
-        history.add(values)
+        history = history.add(values)
         found = stop_reasons(state, p, history, d.sigma, Settings())
     assert found[0] is StopReason.TOL_OBJECTIVE
-    assert history.best[-1] - 7.0 < 1e-10
+    assert history.last(1)[0].best - 7.0 < 1e-10
     assert state.generation < 200
 
 
@@ -323,11 +319,11 @@ def test_a_search_with_nothing_to_simulate_ends_even_without_stop_tests() -> Non
     settings = Settings(stop_tests=False)
     history = History()
     for _ in range(999):
-        history.add(np.full(P.population_size, np.nan))
+        history = history.add(np.full(P.population_size, np.nan))
     assert stop_reasons(state_of(), P, history, 1.0, settings) == []
-    history.add(np.full(P.population_size, np.nan))
+    history = history.add(np.full(P.population_size, np.nan))
     assert stop_reasons(state_of(), P, history, 1.0, settings) == [StopReason.NOTHING_TO_SIMULATE]
-    history.add(np.append(1.0, np.full(P.population_size - 1, np.nan)))
+    history = history.add(np.append(1.0, np.full(P.population_size - 1, np.nan)))
     assert stop_reasons(state_of(), P, history, 1.0, settings) == []
 
 
@@ -335,5 +331,16 @@ def test_many_failures_do_not_hide_progress_from_the_stagnation_test() -> None:
     history = History()
     for t in range(400):
         failed = t % 5 < 3
-        history.add(np.full(P.population_size, np.nan if failed else 1.0 / (1 + t)))
+        history = history.add(np.full(P.population_size, np.nan if failed else 1.0 / (1 + t)))
     assert StopReason.STAGNATION not in reasons(state_of(), history)
+
+
+def test_a_history_is_not_changed_by_those_that_follow_it() -> None:
+    first = History().add(np.array([3.0, 4.0]))
+    left, right = first.add(np.array([2.0, 5.0])), first.add(np.array([1.0, 9.0]))
+    assert [g.best for g in first.last(9)] == [3.0]
+    assert [g.best for g in left.last(9)] == [3.0, 2.0]
+    assert [g.best for g in right.last(9)] == [3.0, 1.0]
+    assert [g.best for g in left.add(np.array([0.0, 1.0])).last(2)] == [2.0, 0.0]
+    assert History.of(left.last(2)).last(9) == left.last(9)
+    assert (History().size, first.size, left.size) == (0, 1, 2)
