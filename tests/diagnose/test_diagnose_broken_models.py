@@ -8,7 +8,7 @@ from diagnose_helpers import assert_minimal
 from scipy.optimize import linprog
 
 import archeng
-from archeng.diagnose import examine
+from archeng.diagnose.designs import DesignSearch
 from archeng.model import Model
 from case_studies import cec2006, engineering
 from case_studies.broken_models import MODELS, judge, planting
@@ -96,7 +96,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture(scope="module")
 def g20() -> archeng.Diagnosis:
     with pytest.MonkeyPatch.context() as patch:  # the search of a run, tested elsewhere
-        patch.setattr(examine, "last_resort", lambda search, k, rng: np.zeros((0, 24)))
+        patch.setattr(DesignSearch, "last_resort", lambda search, k, rng: np.zeros((0, 24)))
         return archeng.diagnose(cec2006.problem("g20").model)
 
 
