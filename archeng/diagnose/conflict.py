@@ -21,7 +21,7 @@ import numpy as np
 
 from archeng.diagnose.intervals import proves_conflict
 from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
-from archeng.diagnose.oracle import HOLDS, INTERVALS, LINEAR_PROGRAM, Consistency, Oracle
+from archeng.diagnose.oracle import HOLDS, INTERVALS, LINEAR_PROGRAM, Oracle
 from archeng.model.variable import Floats
 
 logger = logging.getLogger(__name__)
@@ -67,18 +67,18 @@ def find_cores(oracle: Oracle, most: int) -> list[Core]:
     cores: list[Core] = []
     while len(cores) < most:
         core = find_core(oracle, within)
-        if not isinstance(core, Core):
+        if core is None:
             break
         cores.append(core)
         within &= ~np.isin(quantity, quantity[list(core.limits)])
     return cores
 
 
-def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | Consistency:
-    """Return a minimal conflict among the limits ``within``, or a point at which they all hold."""
+def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
+    """Return a minimal conflict among the limits ``within``; None if a point is found."""
     answer = oracle.quick(within)
     if answer is not None and answer.consistent:
-        return answer
+        return None
     proof = "" if answer is None else answer.proof
     if proof == LINEAR_PROGRAM:
         chosen = _linear_candidates(oracle, within)
@@ -86,8 +86,8 @@ def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | Consiste
         chosen = within if proof else _pulling(oracle, within, starts)
     for _ in range(_ROUNDS):
         grown = _grown(oracle, chosen, within, starts)
-        if isinstance(grown, Consistency):
-            return grown
+        if grown is None:
+            return None
         chosen = _with_both_sides(oracle.system, grown) & within
         core = _reduced(oracle, chosen, starts, rows_first=True)
         if core is not None:
@@ -144,15 +144,15 @@ def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
     return chosen
 
 
-def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools | Consistency:
-    """Add what is violated at points where the chosen limits hold, until there is none."""
+def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools | None:
+    """Add what is violated where the chosen limits hold, until they cannot; None if all hold."""
     while True:
         answer = oracle.ask(chosen, starts)
         if answer.point is None:
             return chosen
         excess = np.where(within & ~chosen, oracle.system.excess(answer.point[None, :])[0], -np.inf)
         if excess.max(initial=-np.inf) <= HOLDS:
-            return answer
+            return None
         chosen = chosen | (excess >= max(0.5 * min(float(excess.max()), 1e3), HOLDS))
 
 

@@ -88,21 +88,13 @@ class LinearElastic:
         """
         system = self._system
         chosen, low, high = self._asked(active)
-        n, k = system.n, len(chosen)
-        w = np.ones(k) if weights is None else weights[chosen]
-        most = np.where(np.isinf(w), 0.0, np.inf)
-        cost = np.concatenate((np.zeros(n), np.where(np.isinf(w), 0.0, w)))
-        answer = linear_program(
-            cost,
-            np.hstack((self._matrix[chosen], -np.eye(k))),
-            self._rest[chosen],
-            [*zip(low, high, strict=True), *((0.0, end) for end in most)],
-        )
+        n, w = system.n, np.ones(len(chosen)) if weights is None else weights[chosen]
+        answer = elastic_program(self._matrix[chosen], self._rest[chosen], low, high, w)
         if answer.status != 0:
             return None
         give, weight = np.zeros(len(active)), np.zeros(len(active))
         give[chosen] = answer.x[n:]
-        weight[chosen] = -answer.ineqlin.marginals if k else []
+        weight[chosen] = -answer.ineqlin.marginals if len(chosen) else []
         return ElasticPoint(system.center + system.scale * answer.x[:n], give, weight)
 
     def proves_conflict(self, active: Bools, point: ElasticPoint) -> bool:
@@ -133,6 +125,18 @@ class LinearElastic:
             return np.nan
         at_center = system.linear[quantity] @ system.center + system.offset[quantity]
         return float(at_center + gradient @ answer.x)
+
+
+def elastic_program(a: Floats, b: Floats, low: Floats, high: Floats, weights: Floats) -> Any:
+    """Minimise the weighted give s >= 0 of ``a z - s <= b`` with z between low and high.
+
+    Rows with an infinite weight do not give. Returns what SciPy returns for (z, s).
+    """
+    k, stiff = len(b), np.isinf(weights)
+    cost = np.concatenate((np.zeros(a.shape[1]), np.where(stiff, 0.0, weights)))
+    most = np.where(stiff, 0.0, np.inf)
+    bounds = [*zip(low, high, strict=True), *((0.0, end) for end in most)]
+    return linear_program(cost, np.hstack((a, -np.eye(k))), b, bounds)
 
 
 def certified(a: Floats, b: Floats, lower: Floats, upper: Floats, y: Floats) -> bool:
@@ -171,7 +175,7 @@ class NonlinearElastic:
         n = system.n
         rows = np.arange(len(system.quantities) + len(system.guards))
         self._used = rows[bounds_give | (rows < system.m) | (rows >= len(system.quantities))]
-        self._size = np.concatenate((system.size, system.guard_size))
+        self._size = system.size
         kind: Any = ca.MX if system.safe.is_a("MXFunction") else ca.SX
         z, start = kind.sym("z", n), kind.sym("z0", n)
         below, above, w_below, w_above = (kind.sym(name, len(self._used)) for name in "stuv")

@@ -92,8 +92,9 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         if search is not None and not any(core.certain for core in cores):
             oracle.attempts += LAST_SEARCHES
             designs = search.last_resort(_DESIGNS, rng)
-    common = {
+    common: dict[str, Any] = {
         "name": system.name,
+        "equalities": sum(quantity.equality for quantity in system.quantities),
         "attempts": oracle.attempts,
         "badly_scaled": findings.badly_scaled(system, sampled[:_SCALING_POINTS]),
         "undefined": findings.undefined(system, sampled, edges),
@@ -102,8 +103,8 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     }
     if len(designs) == 0:
         return _infeasible(oracle, cores, common)
-    share = feasible_share(system, samples, rng)
-    return _feasible(oracle, search, designs, share=share, **common)
+    common["share"] = feasible_share(system, samples, rng)
+    return _feasible(oracle, search, designs, common)
 
 
 def _compiled(model: Model) -> FeasibleSet | None:
@@ -126,15 +127,14 @@ def _only_point(oracle: Oracle) -> Floats:
 def _infeasible(oracle: Oracle, cores: list[Core], common: dict[str, Any]) -> Diagnosis:
     system = oracle.system
     conflicts = [explained(oracle, core) for core in cores] or [_no_room(oracle)]
-    counted = findings.freedom(system, oracle.least_excess()[0], range(system.n))
+    dependent = findings.dependent(system, oracle.least_excess()[0], range(system.n))
     return Diagnosis(
         feasible=False,
         design=None,
         proof=next((core.certain for core in cores if core.certain), ""),
         conflicts=tuple(conflicts),
         free_variables=system.n,
-        equalities=counted.equalities,
-        independent_equalities=counted.independent,
+        independent_equalities=common["equalities"] - len(dependent),
         degrees_of_freedom=None,
         **common,
     )
@@ -148,7 +148,7 @@ def _no_room(oracle: Oracle) -> Conflict:
     """
     other = Oracle(_tighter(oracle.system), oracle.first_points, np.random.default_rng(0))
     core = find_core(other, other.system.everything)
-    if not isinstance(core, Core):
+    if core is None:
         excess = oracle.least_excess()[1]
         core = Core(tuple(np.flatnonzero(excess > 0).tolist()), (), {}, "")
     conflict = explained(oracle, replace(core, proof="", certain=""))
@@ -168,11 +168,12 @@ def _tighter(system: LimitSystem) -> LimitSystem:
 
 
 def _feasible(
-    oracle: Oracle, search: DesignSearch | None, designs: Floats, **common: Any
+    oracle: Oracle, search: DesignSearch | None, designs: Floats, common: dict[str, Any]
 ) -> Diagnosis:
     system = oracle.system
     free = [] if search is None else search.places
-    counted = findings.freedom(system, designs[0], free)
+    dependent = findings.dependent(system, designs[0], free)
+    independent = common["equalities"] - len(dependent)
     regions, all_tried = ((), True) if search is None else search.regions(designs)
     implied = () if search is None else search.implied
     return Diagnosis(
@@ -181,10 +182,9 @@ def _feasible(
         proof="",
         conflicts=(),
         free_variables=len(free),
-        equalities=counted.equalities,
-        independent_equalities=counted.independent,
-        degrees_of_freedom=len(free) - counted.independent,
-        dependent=counted.dependent,
+        independent_equalities=independent,
+        degrees_of_freedom=len(free) - independent,
+        dependent=dependent,
         redundant=() if search is None else findings.redundant(oracle, designs),
         always_active=findings.always_active(oracle, None if search is None else designs, implied),
         regions=regions,

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -38,36 +38,28 @@ _CURVES = 1e9  # ratio of the steepest to the flattest gradient in the box that 
 # -- structure ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Freedom:
-    """How many equalities and independent ones there are; findings about the dependent ones."""
-
-    equalities: int
-    independent: int
-    dependent: tuple[Finding, ...]
-
-
-def freedom(system: LimitSystem, point: Floats, free: Sequence[int]) -> Freedom:
-    """Count the independent equalities of the free variables at a point, in scaled gradients."""
+def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> tuple[Finding, ...]:
+    """Equalities whose gradients in the free variables, at a point, depend on those before."""
     rows = [j for j in range(system.m) if system.quantities[j].equality]
-    basis, dependent = np.zeros((0, len(free))), []
-    jacobian = np.asarray(system.jacobian(point).full(), dtype=float) if rows and free else None
-    for row in rows:
-        left = 0.0
-        if jacobian is not None:
-            gradient = (jacobian[row] * system.scale)[list(free)]
-            gradient = np.where(np.isfinite(gradient), gradient, 0.0)
-            length = np.linalg.norm(gradient)
-            unit = gradient / length if length > 0 else gradient
-            for _ in range(2):  # twice, for rounding errors
-                unit = unit - (basis @ unit) @ basis
-            left = float(np.linalg.norm(unit))
+    if not rows:
+        return ()
+    jacobian = np.asarray(system.jacobian(point).full(), dtype=float)
+    gradients = (jacobian[rows] * system.scale)[:, list(free)]
+    gradients = np.where(np.isfinite(gradients), gradients, 0.0)
+    basis = np.zeros((0, len(free)))
+    findings = []
+    for row, gradient in zip(rows, gradients, strict=True):
+        length = np.linalg.norm(gradient)
+        unit = gradient / length if length > 0 else gradient
+        for _ in range(2):  # twice, for rounding errors
+            unit = unit - (basis @ unit) @ basis
+        left = np.linalg.norm(unit)
         if left > _DEPENDENT:
             basis = np.vstack((basis, unit / left))
         else:
             text = "follows from the other equalities, or contradicts them"
-            dependent.append(_about(system, row, text))
-    return Freedom(len(rows), len(basis), tuple(dependent))
+            findings.append(_about(system, row, text))
+    return tuple(findings)
 
 
 def unlimited(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
@@ -306,10 +298,12 @@ def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
     Constant factors do not matter to archeng; what matters is a tolerance below the rounding
     errors, or one that is wider than what the row can change at all.
     """
-    lengths, terms = _gradients(system, points)
-    defined = np.any(np.isfinite(system.values(points)), axis=0)
+    (lengths, terms), values = system.slopes(points), system.values(points)[:, : system.m]
+    terms = terms[:, : system.m] + np.abs(values)
+    terms = np.where(np.isfinite(terms), terms, 0.0)
+    defined = np.any(np.isfinite(values), axis=0)
     texts: list[tuple[int, str]] = []
-    for j in np.flatnonzero(defined[: system.m]).tolist():
+    for j in np.flatnonzero(defined).tolist():
         quantity, size = system.quantities[j], float(system.size[j])
         good = lengths[:, j][np.isfinite(lengths[:, j]) & (lengths[:, j] > 0)]
         noise = _EPSILON * float(np.median(terms[:, j]))
@@ -328,19 +322,6 @@ def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
             texts.append((j, f"its slope differs by a factor of {good.max() / good.min():.0e} "
                           "within the box: tighten the bounds, or take logarithms"))  # fmt: skip
     return tuple(_about(system, j, text) for j, text in texts)
-
-
-def _gradients(system: LimitSystem, points: Floats) -> tuple[Floats, Floats]:
-    """Scaled lengths of the gradients (k, m), and the size of the terms of each row (k, m)."""
-    values = system.values(points)[:, : system.m]
-    lengths, terms = np.zeros(values.shape), np.zeros(values.shape)
-    for k, point in enumerate(points):
-        with np.errstate(invalid="ignore", over="ignore"):
-            jacobian = np.abs(system.jacobian(point).full()[: system.m])
-            lengths[k] = np.linalg.norm(jacobian * system.scale, axis=1)
-            size = jacobian @ np.abs(point) + np.abs(values[k])
-        terms[k] = np.where(np.isfinite(size), size, 0.0)
-    return lengths, terms
 
 
 def _about(system: LimitSystem, quantity: int, text: str, proved: bool = True) -> Finding:

@@ -96,8 +96,9 @@ class LimitSystem:
         Bounds of the part of the box in which a design can lie, as far as is known.
     center, scale : ndarray, shape (n,)
         A typical value and a typical change of each variable.
-    size, guard_size : ndarray, shapes (m + n,), (guards,)
-        Change of a quantity when the variables change by their scales (a median over the box).
+    size : ndarray, shape (m + n + guards,)
+        Change of a quantity or of the argument of a guard when the variables change by their
+        scales (a median over the box).
     linear, offset : ndarray, shapes (m + n, n), (m + n,)
         Gradients and constants of the linear quantities; zero for the others.
     true, safe, jacobian : casadi.Function
@@ -121,7 +122,6 @@ class LimitSystem:
     center: Floats
     scale: Floats
     size: Floats
-    guard_size: Floats
     linear: Floats
     offset: Floats
     true: Any
@@ -239,22 +239,29 @@ class LimitSystem:
 
     def _sized(self, rng: np.random.Generator) -> LimitSystem:
         """Measure how much quantities and guards change when each variable does by its scale."""
-        total, guards = len(self.quantities), len(self.guards)
         if self.n == 0:
-            return replace(self, size=np.ones(total), guard_size=np.ones(guards))
+            return self
         points = self.sample_inside(_SCALING_POINTS, rng)
-        defined = np.isfinite(self.values(points))
-        lengths = []
-        for point in points:
+        lengths, _ = self.slopes(points)
+        defined, m_n = np.isfinite(self.values(points)), len(self.quantities)
+        lengths[:, :m_n] = np.where(defined | ~defined.any(axis=0), lengths[:, :m_n], np.nan)
+        return replace(self, size=np.array([median(column) for column in lengths.T]))
+
+    def slopes(self, points: Floats) -> tuple[Floats, Floats]:
+        """Scaled gradients of quantities and guards at points (k, n).
+
+        Returns their lengths (k, m + n + guards), and the sums of ``|dq/dx_i x_i|``.
+        """
+        lengths, terms = np.zeros((2, len(points), len(self.size)))
+        for k, point in enumerate(points):
             entries = self.jacobian(point)
             rows, columns = (np.array(t, dtype=np.intp) for t in entries.sparsity().get_triplet())
+            values = np.array(entries.nonzeros())
             with np.errstate(invalid="ignore", over="ignore"):
-                terms = (np.array(entries.nonzeros()) * self.scale[columns]) ** 2
-            lengths.append(np.bincount(rows, terms, minlength=total + guards))
-        table = np.sqrt(np.array(lengths))
-        table[:, :total] = np.where(defined | ~defined.any(axis=0), table[:, :total], np.nan)
-        size = np.array([median(column) for column in table.T])
-        return replace(self, size=size[:total], guard_size=size[total:])
+                squares, sizes = (values * self.scale[columns]) ** 2, values * point[columns]
+            lengths[k] = np.bincount(rows, squares, minlength=len(self.size))
+            terms[k] = np.bincount(rows, np.abs(sizes), minlength=len(self.size))
+        return np.sqrt(lengths), terms
 
 
 def system_of(model: Model, rng: np.random.Generator) -> LimitSystem:
@@ -289,8 +296,7 @@ def system_of(model: Model, rng: np.random.Generator) -> LimitSystem:
         inner=(low, high),
         center=center,
         scale=width,
-        size=np.ones(len(quantities)),
-        guard_size=np.ones(len(guards)),
+        size=np.ones(len(quantities) + len(guards)),
         linear=np.concatenate((linear, np.eye(len(free)))),
         offset=np.concatenate((offset, np.zeros(len(free)))),
         true=ca.Function("rows", [x], [dense(ca.vertcat(*rows, x))]),

@@ -16,11 +16,10 @@ import casadi as ca
 import numpy as np
 
 from archeng.diagnose import intervals as iv
-from archeng.diagnose.elastic import certified
+from archeng.diagnose.elastic import certified, elastic_program
 from archeng.diagnose.graph import Graph
 from archeng.diagnose.intervals import Box, EmptyError, Interval
 from archeng.diagnose.limits import Bools, LimitSystem
-from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
 Term = tuple[int, ...]
@@ -119,10 +118,7 @@ def _impossible(rows: Sequence[FormRange], ranges: dict[Term, Interval]) -> bool
         least, most = least / column, most / column
     if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and np.all(np.isfinite(column))):
         return False
-    k = len(b)
-    cost = np.concatenate((np.zeros(len(ranges)), np.ones(k)))
-    bounds = [*zip(least, most, strict=True), *([(0.0, np.inf)] * k)]
-    answer = linear_program(cost, np.hstack((a, -np.eye(k))), b, bounds)
+    answer = elastic_program(a, b, least, most, np.ones(len(b)))
     if answer.status != 0 or answer.fun < _GAP:
         return False
     return certified(a, b, least, most, -answer.ineqlin.marginals)
