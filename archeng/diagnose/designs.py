@@ -37,7 +37,6 @@ _STEPS, _STAGES = 15, 12  # random steps of each point in a stage, and stages
 _KEPT = 0.1  # share of the points that a stage keeps
 _SPREAD = 0.7  # two standard deviations of the logarithm of one stage
 _GAP = 0.05  # pieces nearer to each other than this many scales count as one
-_DEPTH = 5  # how often a path between two designs is halved
 _PATHS, _FAILED = 120, 4  # paths that are tried in all, and between two pieces
 _STRIDES = 60  # repaired steps of a path
 
@@ -122,9 +121,7 @@ class DesignSearch:
     def _pieces(self, points: Floats) -> tuple[list[list[int]], bool]:
         """Group feasible points (k, n) by the pieces of the feasible set that they lie in.
 
-        Two points are in one piece if a path of feasible designs between them is found: a straight
-        line, one that bends with the repaired midpoints, or short repaired steps from one to the
-        other.
+        Two points are in one piece if short repaired steps lead from one to the other.
         """
         label = list(range(len(points)))
         z = self._wide.whiten(points)
@@ -142,32 +139,12 @@ class DesignSearch:
                 break
             paths += 1
             p, q = points[i], points[j]
-            if self._connected(p, q, _DEPTH) or self._walks(p, q) or self._walks(q, p):
+            if self._walks(p, q) or self._walks(q, p):
                 label = [a if c == b else c for c in label]
             else:
                 failed[a, b] = failed.get((a, b), 0) + 1
         groups = [[i for i, c in enumerate(label) if c == piece] for piece in dict.fromkeys(label)]
         return sorted(groups, key=len, reverse=True), paths < _PATHS
-
-    def _connected(self, a: Floats, b: Floats, depth: int) -> bool:
-        """Whether a path of feasible designs from a to b is found, straight or by midpoints."""
-        fs, wide = self._repairer.feasible_set, self._wide
-        distance = wide.distance_squared(a, b)
-        if distance < _GAP**2:
-            return True
-        if not fs.equality.any() and all(
-            fs.is_feasible(a + t * (b - a)) for t in np.linspace(0, 1, 2**depth // 4 + 3)[1:-1]
-        ):
-            return True
-        if depth == 0:
-            return False
-        middle = self._repairer.towards((a + b) / 2, wide, a)
-        m, nearer = middle.x, 0.95**2 * distance
-        if not middle.feasible or max(
-            wide.distance_squared(a, m), wide.distance_squared(m, b)
-        ) > nearer:  # fmt: skip
-            return False
-        return self._connected(a, m, depth - 1) and self._connected(m, b, depth - 1)
 
     def _walks(self, a: Floats, b: Floats) -> bool:
         """Whether short steps towards b, each repaired, lead from a to b."""
