@@ -10,13 +10,13 @@ offspring x + sigma z is projected onto the nearest feasible point at which they
 Limits that an accepted offspring reaches join the set. A limit leaves it when an offspring
 made without it (it was *suspended*) is better.
 
-==========  ========================================================  =====================
+==========  ========================================================  =========================
 symbol      meaning                                                   name here
-==========  ========================================================  =====================
-x, f(x)     parent and its objective                                  ``anchor``, ``parent``
+==========  ========================================================  =========================
+x, f(x)     parent and its objective                                  ``anchor``, ``objective``
 W           working set: rows (k,) and sides (k,), 1 upper -1 lower   ``rows``, ``sides``
 n - |W|     dimension that is left                                    ``free``
-==========  ========================================================  =====================
+==========  ========================================================  =========================
 
 What the publications leave open or could not be checked, and what is done here: every second
 offspring suspends one limit of the working set, drawn at random, and every one does if no
@@ -29,12 +29,12 @@ equality is a row with two limits like any other.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import Inconclusive, Population, Search, as_sampled, begin, with_memory
+from archeng.handlers.base import NeverStops, Population, Search, as_sampled, plain_search
 from archeng.known import Found, Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
@@ -44,73 +44,96 @@ _NO_STEP = 1e-10  # offspring nearer to the parent than this are the parent
 _NOISE = 32.0  # times the rounding noise of a row
 
 
-class ActiveSet(Inconclusive):
+@dataclass(frozen=True, eq=False)
+class ActiveSetSearch(Search):
+    """The search with its working set; the parent is the anchor.
+
+    Attributes
+    ----------
+    rows : tuple of int
+    sides : ndarray, shape (k,)
+    simulated : bool
+        Whether the parent was simulated.
+    objective : float or None
+        Of the parent, if its simulation did not fail.
+    suspended : bool
+        Whether a limit of the working set is not kept by the present offspring.
+    """
+
+    rows: tuple[int, ...]
+    sides: Floats
+    simulated: bool = False
+    objective: float | None = None
+    suspended: bool = False
+
+
+class ActiveSet(NeverStops):
     """The active-set (1+1)-ES as a handler; generations have one candidate."""
 
     outside = False
+    state_type = ActiveSetSearch
 
     def __init__(self, repairer: Repairer) -> None:
         self._repairer = repairer
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ActiveSetSearch:
         """Start at a feasible point, which is the first candidate."""
-        search = begin(replace(distribution, mean=anchor), anchor, 1)
-        return with_memory(
-            self._held(search, anchor), parent=np.nan, suspended=False, simulated=False
-        )
+        search = plain_search(replace(distribution, mean=anchor), anchor, 1)
+        return self._held(ActiveSetSearch(**vars(search), rows=(), sides=np.zeros(0)), anchor)
 
-    def _held(self, search: Search, x: Floats) -> Search:
+    def _held(self, search: ActiveSetSearch, x: Floats) -> ActiveSetSearch:
         """Return the search with all limits that are reached at x in the working set."""
         rows, sides = reached_limits(self._repairer, x, search.distribution)
-        return with_memory(replace(search, n_active=len(rows)), rows=rows, sides=sides)
+        return replace(search, n_active=len(rows), rows=tuple(rows.tolist()), sides=sides)
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
-        """Make the offspring: the parent itself until its objective is known."""
-        parent, memory = search.anchor, search.memory
-        if not memory["simulated"]:
+    def ask(
+        self, search: ActiveSetSearch, rng: np.random.Generator, known: Known
+    ) -> tuple[ActiveSetSearch, Population]:
+        """Make the offspring: the parent itself until it was simulated."""
+        parent = search.anchor
+        if not search.simulated:
             return search, Population(
                 parent[None], (as_sampled(self._repairer.feasible_set, parent),)
             )
         x = sample(search.state, search.parameters, rng)
-        rows = np.asarray(memory["rows"], dtype=np.intp)  # a journal keeps numbers as floats
+        rows = np.array(search.rows, dtype=np.intp)
         keep = np.ones(len(rows), dtype=bool)
         surplus = len(rows) - search.parameters.n + 1
         suspended = bool(len(rows) and (surplus > 0 or search.state.generation % 2))
         if suspended:
             keep[rng.permutation(len(rows))[: max(surplus, 1)]] = False
         offspring = self._repairer.project(
-            x[0], search.distribution, rows[keep], memory["sides"][keep], parent
+            x[0], search.distribution, rows[keep], search.sides[keep], parent
         )
         if search.distribution.distance_squared(offspring.x, parent) < _NO_STEP**2:
             offspring = replace(offspring, kind=RepairKind.UNREPAIRED)
-        return with_memory(search, suspended=suspended), Population(x, (offspring,))
+        return replace(search, suspended=suspended), Population(x, (offspring,))
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
+    def tell(
+        self,
+        search: ActiveSetSearch,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> ActiveSetSearch:
         """Accept a better offspring; adapt working set and step size."""
-        offspring, memory = population.repairs[0], search.memory
-        first = not memory["simulated"]
+        objective = float(found.objectives[0])
         better = bool(
-            np.isfinite(found.objectives[0])
-            and (np.isnan(memory["parent"]) or found.objectives[0] < memory["parent"])
+            np.isfinite(objective) and (search.objective is None or objective < search.objective)
         )
         sigma = search.distribution.sigma
-        if not first:
-            free = search.parameters.n - len(memory["rows"])
-            weight = 1 / len(memory["rows"]) if memory["suspended"] else 1.0
+        if search.simulated:
+            free = search.parameters.n - len(search.rows)
+            weight = 1 / len(search.rows) if search.suspended else 1.0
             sigma *= step_size_change(better, max(free, 0)) ** weight
-        x = offspring.x if better else search.anchor
+        x = population.repairs[0].x if better else search.anchor
         distribution = replace(search.distribution, mean=x, sigma=sigma)
         state = replace(
             search.state, distribution=distribution, generation=search.state.generation + 1
         )
-        search = replace(search, state=state, anchor=x)
-        parent = found.objectives[0] if better else memory["parent"]
-        search = with_memory(search, parent=float(parent), simulated=True)
-        return self._held(search, x) if better else search
+        search = replace(search, state=state, anchor=x, simulated=True)
+        return self._held(replace(search, objective=objective), x) if better else search
 
 
 def step_size_change(success: bool, free: int) -> float:

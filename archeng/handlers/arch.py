@@ -7,14 +7,13 @@ points are used for the objective only.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers import base
-from archeng.handlers.base import Inconclusive, Population, Search
+from archeng.handlers.base import NeverStops, Population, Search, plain_search, updated
 from archeng.known import Found, Known, Limits
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
@@ -34,7 +33,18 @@ class Repairs(Protocol):
         """Repair points (k, n) in the metric of the distribution."""
 
 
-class Arch(Inconclusive):
+@dataclass(frozen=True, eq=False)
+class ArchSearch(Search):
+    """The search with ARCH's ranking coefficient and normalised distance of the mean."""
+
+    alpha: float
+    d_m: float
+
+
+A = TypeVar("A", bound=ArchSearch)
+
+
+class Arch(NeverStops):
     """ARCH as a handler. It also ranks by simulated constraints.
 
     Parameters
@@ -49,6 +59,7 @@ class Arch(Inconclusive):
     """
 
     outside = False
+    state_type = ArchSearch
 
     def __init__(
         self, repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
@@ -56,39 +67,47 @@ class Arch(Inconclusive):
         self._repairer, self._team, self._settings = repairer, team, settings
         self._limits = limits or Limits()
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
-        """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
+        """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
         return begin(distribution, anchor, size)
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
+    def ask(self, search: A, rng: np.random.Generator, known: Known) -> tuple[A, Population]:
         """Adapt alpha, sample and repair the candidates."""
         search = adapt_alpha(search, self._repairer)
         points = known.last(_REMEMBERED).points if self._settings.reuse_designs else None
         return search, sample_population(search, self._team, rng, points)
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
+    def tell(
+        self,
+        search: A,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> A:
         """Rank by R_T and update CMA-ES."""
         violations = self._limits.violations(found.simulated)
         return advance(search, population, found.objectives, self._settings, violations)
 
 
-def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:
-    """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation]."""
-    return replace(base.begin(distribution, anchor, population_size), alpha=1.0, d_m=0.0)
+def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> ArchSearch:
+    """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
+    search = plain_search(distribution, anchor, population_size)
+    return ArchSearch(**vars(search), alpha=1.0, d_m=0.0)
 
 
-def adapt_alpha(search: Search, repairer: Repairer) -> Search:
-    """Repair the mean, measure d_m, adapt alpha."""
+def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) -> A:
+    """Repair the mean, measure d_m, adapt alpha.
+
+    ``weights`` (mu,) of the recombination are by default those of our CMA-ES.
+    """
     s, p = search, search.parameters
+    weights = p.weights if weights is None else weights
     mean = s.distribution.mean
     repair = repairer.repair(mean, s.distribution, s.anchor)
     d_m = mean_distance(
         repair.distance_squared,
-        sigma_hat=sphere_step_size(p.weights, p.population_size, p.n),
+        sigma_hat=sphere_step_size(weights, p.population_size, p.n),
         n=p.n,
         n_active=len(repair.active),
         population_size=p.population_size,
@@ -151,20 +170,20 @@ def _coincide(
 
 
 def advance(
-    search: Search,
+    search: A,
     population: Population,
     objectives: Floats,
     settings: Settings,
     violations: Floats | None = None,
-) -> Search:
-    """Rank by R_T [SA22 eq:rt] and update CMA-ES.
+) -> A:
+    """Rank by R_T [SA22 eq:rt, (7)] and update CMA-ES.
 
     ``objectives`` (lambda,) are to be minimised; NaN (failed repair or simulation) ranks last.
     ``violations`` (lambda, m) are those of simulated constraints.
     """
     distances = population.distances_squared()
     order = total_order(objectives, distances, search.alpha, violations)
-    return base.updated(search, population.sampled[order], settings)
+    return updated(search, population.sampled[order], settings)
 
 
 def _rounding(distribution: Distribution) -> float:

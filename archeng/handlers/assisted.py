@@ -23,8 +23,9 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.arch import Arch
-from archeng.handlers.base import Population, Search, as_it_is, proposed
+from archeng.handlers.base import Population, as_it_is
 from archeng.handlers.notes import (
+    AssistedSearch,
     Notes,
     after_gathering,
     after_generation,
@@ -81,6 +82,7 @@ class Assisted:
     """
 
     outside = False
+    state_type = AssistedSearch
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class Assisted:
         self._local = LocalSearch(repairer, limits)
         self._factor, self._inverse = wide.scaled_factor, wide.inverse_factor / wide.sigma
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
         n = distribution.n
         many = (size or 0) // default_population_size(n)
@@ -105,16 +107,16 @@ class Assisted:
             patience=max(longest_round(n) // max(many // 2, 1), 1),
             trust=Trust(most_leaps=4 + n // 2),
         )
-        return _with(self._arch.begin(distribution, anchor, size), notes)
+        return AssistedSearch(**vars(self._arch.init(distribution, anchor, size)), notes=notes)
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
+    def ask(
+        self, search: AssistedSearch, rng: np.random.Generator, known: Known
+    ) -> tuple[AssistedSearch, Population]:
         """Make a proposal if one is due, else the candidates of ARCH."""
-        notes = Notes.of(search)
+        notes = search.notes
         if notes.begin < 0:
             search = _with(search, replace(notes, begin=len(known)))
-            search, population = self._arch.populate(search, rng, known)
+            search, population = self._arch.ask(search, rng, known)
             return search, _replaced(population, 0, as_it_is(search.anchor))
         best = self._best(known, notes)
         if notes.local.kind is not Kind.NOTHING:
@@ -128,23 +130,43 @@ class Assisted:
             search = _with(search, notes)
             if found is not None:
                 return search, found
-        search, population = self._arch.populate(search, rng, known)
+        search, population = self._arch.ask(search, rng, known)
         if best is not None and notes.to_inject:
             x = known.points[best]
             last = len(population.repairs) - 1
             population = _replaced(population, last, as_it_is(x), _clipped(search, x))
         return search, population
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
+    def tell(
+        self,
+        search: AssistedSearch,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> AssistedSearch:
+        """Judge the proposals, or let CMA-ES learn; then decide what follows."""
+        return self._conclude(self._learn(search, population, found, known, rng), known)
+
+    def stop(self, search: AssistedSearch) -> StopReason | None:
+        """Return why nothing more is expected of this restart, if that is so."""
+        return search.ended
+
+    def _learn(
+        self,
+        search: AssistedSearch,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> AssistedSearch:
         """Judge the proposals, or let CMA-ES learn."""
-        notes = Notes.of(search)
+        notes = search.notes
         objectives = _acceptable(found, self._limits)
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         improved = notes.best - lowest > negligible(notes)
         if not population.proposed:
-            search = self._arch.learn(search, population, found, rng)
+            search = self._arch.tell(search, population, found, known, rng)
             if _many(search) and not notes.gathered:
                 notes = after_gathering(notes, objectives, search.parameters.n)
             if self._limits or notes.local.open:
@@ -176,9 +198,9 @@ class Assisted:
         over = notes.trust.exhausted and self._may_end(notes) and _local(search, notes)
         return _with(search, replace(notes, closing=over))
 
-    def conclude(self, search: Search, known: Known) -> Search:
+    def _conclude(self, search: AssistedSearch, known: Known) -> AssistedSearch:
         """Let the local search say what is simulated next, or that this restart is over."""
-        notes = Notes.of(search)
+        notes = search.notes
         local = notes.local
         due = notes.wait == 0 and (notes.gathered or not _many(search))
         if not (self._limits and due) and not notes.closing:
@@ -225,7 +247,7 @@ class Assisted:
         inject = 1 if local.centre is not before.centre else notes.to_inject
         return replace(notes, local=local, wait=int(rest), to_inject=inject)
 
-    def _after_arch(self, search: Search, notes: Notes, improved: bool) -> Search:
+    def _after_arch(self, search: AssistedSearch, notes: Notes, improved: bool) -> AssistedSearch:
         """Return the search after a generation of ARCH, without a local search."""
         if notes.trust.exhausted:
             notes = self._again_if_it_paid(notes, notes.best)
@@ -264,7 +286,7 @@ class Assisted:
 
     def _proposals(
         self,
-        search: Search,
+        search: AssistedSearch,
         notes: Notes,
         rng: np.random.Generator,
         known: Known,
@@ -350,7 +372,7 @@ def _better(acceptable: Floats, local: Local, limits: Limits) -> bool:
     return bool(violates or np.nanmin(acceptable) < local.objective)
 
 
-def _local(search: Search, notes: Notes) -> bool:
+def _local(search: AssistedSearch, notes: Notes) -> bool:
     """Whether the search is a local one, which may end together with that of the model.
 
     One with many candidates is a global search until these have gathered around the best design.
@@ -359,7 +381,7 @@ def _local(search: Search, notes: Notes) -> bool:
     return p.population_size <= default_population_size(p.n) or notes.gathered == 1
 
 
-def _many(search: Search) -> bool:
+def _many(search: AssistedSearch) -> bool:
     """Whether ARCH goes on without a model that has nothing more to say until candidates gather."""
     p = search.parameters
     return p.population_size >= _MANY * default_population_size(p.n)
@@ -371,8 +393,14 @@ def _reopened(notes: Notes) -> Notes:
     return replace(notes, trust=Trust(_AGAIN, leaps=most, most_leaps=most))
 
 
-def _with(search: Search, notes: Notes) -> Search:
-    return replace(search, memory=notes.as_memory())
+def _with(search: AssistedSearch, notes: Notes) -> AssistedSearch:
+    return replace(search, notes=notes)
+
+
+def proposed(points: Floats) -> Population:
+    """Return proposals (k, n) that are known to be feasible."""
+    repairs = (replace(as_it_is(x), kind=RepairKind.PROPOSED) for x in points)
+    return Population(points, tuple(repairs), proposed=True)
 
 
 def _replaced(
@@ -385,7 +413,7 @@ def _replaced(
     return Population(points, tuple(repairs))
 
 
-def _clipped(search: Search, x: Floats) -> Floats:
+def _clipped(search: AssistedSearch, x: Floats) -> Floats:
     """Return x, or the point towards it as far from the mean as samples are [Hansen 2011]."""
     d = search.distribution
     length = float(np.sqrt(d.distance_squared(x, d.mean)))

@@ -1,15 +1,16 @@
-"""What all constraint handlers share: the state of a search, its candidates, and the contract.
+"""What a constraint handler is: four verbs on a frozen, typed state.
 
 A handler decides which candidates CMA-ES gets, at which designs the simulator is called for
 them, and in which order CMA-ES learns from them. Everything else (sampling, restarts, calls,
-journal) is the same for all of them.
+journal) is the same for all of them. Its verbs take a state and return the next one; it has no
+memory of its own, so that a run can be written to a file and read again at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -23,46 +24,49 @@ from archeng.strategy import (
     State,
     StopReason,
     default_parameters,
+    default_population_size,
     initial_state,
     update,
 )
 
-Memory = Mapping[str, Any]
+_parameters = lru_cache(maxsize=64)(default_parameters)
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """State of one restart.
+    """State of one restart. Handlers that remember more have a subclass.
+
+    All fields, also those of subclasses, are numbers, texts, enumerations, arrays, None, or
+    frozen dataclasses and tuples of these: what a file can hold.
 
     Attributes
     ----------
-    parameters, state
+    population_size : int
+    state : State
         CMA-ES.
-    alpha, d_m : float
-        ARCH's ranking coefficient and normalised distance of the mean; NaN for other handlers.
     anchor : ndarray, shape (n,)
         A known feasible point.
     n_active : int
         Active rows at the repaired mean, or in the working set.
-    memory : mapping
-        What else the handler remembers, as numbers and arrays.
-    ended : StopReason or None
-        Why the handler expects nothing more of this restart.
     """
 
-    parameters: Parameters
+    population_size: int
     state: State
-    alpha: float
-    d_m: float
     anchor: Floats
     n_active: int
-    memory: Memory = field(default_factory=dict)
-    ended: StopReason | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """Constants of CMA-ES, which follow from the dimension and the population size."""
+        return _parameters(self.state.distribution.n, self.population_size)
 
     @property
     def distribution(self) -> Distribution:
         """The search distribution."""
         return self.state.distribution
+
+
+S = TypeVar("S", bound=Search)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,45 +85,52 @@ class Population:
         return np.array([r.distance_squared for r in self.repairs])
 
 
-class Handler(Protocol):
+class Handler(Protocol[S]):
     """How constraints are handled. Pure: everything that changes is in the `Search`."""
 
     @property
     def outside(self) -> bool:
         """Whether designs that violate constraints are simulated."""
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    @property
+    def state_type(self) -> type[S]:
+        """What :meth:`init` returns: needed to read it from a file."""
+
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
         """Start a restart at a feasible point, with a population size (None: the default)."""
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
+    def ask(self, search: S, rng: np.random.Generator, known: Known) -> tuple[S, Population]:
         """Make the candidates of the next generation; ``known`` are the calls so far.
 
         The state of CMA-ES stays as it is.
         """
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
-        """Update the search with what the simulator said about the candidates."""
+    def tell(
+        self,
+        search: S,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> S:
+        """Learn from what the simulator said about the candidates, now among the calls so far."""
 
-    def conclude(self, search: Search, known: Known) -> Search:
-        """Draw conclusions from all calls so far, after :meth:`learn`."""
-
-
-class Inconclusive:
-    """A handler that learns from each generation and nothing else."""
-
-    def conclude(self, search: Search, known: Known) -> Search:
-        """Return the search as it is."""
-        return search
+    def stop(self, search: S) -> StopReason | None:
+        """Return why nothing more is expected of this restart, if that is so."""
 
 
-def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> Search:
-    """Start a restart of CMA-ES with an empty memory."""
-    parameters = default_parameters(distribution.n, population_size)
-    return Search(parameters, initial_state(distribution), np.nan, np.nan, anchor, 0)
+class NeverStops:
+    """A handler that leaves it to the tests of CMA-ES when a restart ends."""
+
+    def stop(self, search: Search) -> StopReason | None:
+        """Return None: there is always something to expect."""
+        return None
+
+
+def plain_search(distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    """Start a restart of CMA-ES, for handlers that remember nothing else."""
+    size = default_population_size(distribution.n) if size is None else size
+    return Search(size, initial_state(distribution), anchor, 0)
 
 
 def as_sampled(feasible_set: FeasibleSet, x: Floats) -> Repair:
@@ -134,21 +145,10 @@ def as_it_is(x: Floats) -> Repair:
     return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, (), "none", 0)
 
 
-def proposed(points: Floats) -> Population:
-    """Return proposals (k, n) that are known to be feasible."""
-    repairs = (replace(as_it_is(x), kind=RepairKind.PROPOSED) for x in points)
-    return Population(points, tuple(repairs), proposed=True)
-
-
-def updated(search: Search, ordered: Floats, settings: Settings) -> Search:
+def updated(search: S, ordered: Floats, settings: Settings) -> S:
     """Return the search after CMA-ES has learned from candidates (lambda, n), best first."""
     state = update(search.state, search.parameters, ordered, settings.square_root)
     return replace(search, state=state)
-
-
-def with_memory(search: Search, **changes: Any) -> Search:
-    """Return the search with some entries of its memory changed."""
-    return replace(search, memory={**search.memory, **changes})
 
 
 def last_if_undefined(values: Floats) -> Floats:

@@ -25,18 +25,18 @@ bug: with max they grow so fast that a sphere with n = 50 was not solved.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    Inconclusive,
+    NeverStops,
     Population,
     Search,
-    begin,
     last_if_undefined,
+    plain_search,
     updated,
-    with_memory,
 )
 from archeng.known import Found, Known
 from archeng.model import FeasibleSet
@@ -45,23 +45,32 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class BoxPenalty(Inconclusive):
+@dataclass(frozen=True, eq=False)
+class PenaltySearch(Search):
+    """The search with its weights (n,), and interquartile ranges of f of the last generations."""
+
+    gamma: Floats
+    ranges: Floats
+
+
+class BoxPenalty(NeverStops):
     """AP-BCH as a handler, for models with bounds only."""
 
     outside = False
+    state_type = PenaltySearch
 
     def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
         self._settings = settings
         self._low, self._high = feasible_set.box()
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> PenaltySearch:
         """Start a restart: no weights yet."""
-        search = begin(distribution, anchor, size)
-        return with_memory(search, gamma=np.zeros(distribution.n), ranges=np.zeros(0))
+        search = plain_search(distribution, anchor, size)
+        return PenaltySearch(**vars(search), gamma=np.zeros(distribution.n), ranges=np.zeros(0))
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
+    def ask(
+        self, search: PenaltySearch, rng: np.random.Generator, known: Known
+    ) -> tuple[PenaltySearch, Population]:
         """Sample, and clip to the box what is simulated."""
         x = sample(search.state, search.parameters, rng)
         repairs = tuple(self._clipped(point, search.distribution) for point in x)
@@ -74,22 +83,27 @@ class BoxPenalty(Inconclusive):
         distance = distribution.distance_squared(x, inside)
         return Repair(kind, inside, distance, 0.0, 0.0, active, "clip" if active else "none", 0)
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
+    def tell(
+        self,
+        search: PenaltySearch,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> PenaltySearch:
         """Adapt the weights, rank by the penalised objective, update CMA-ES."""
         search = self._weighted(search, found.objectives)
         outside = population.sampled - np.array([r.x for r in population.repairs])
         total = found.objectives + penalties(
-            outside, search.memory["gamma"], scaling(np.diag(search.distribution.covariance))
+            outside, search.gamma, scaling(np.diag(search.distribution.covariance))
         )
         order = np.argsort(last_if_undefined(total), kind="stable")
         return updated(search, population.sampled[order], self._settings)
 
-    def _weighted(self, search: Search, objectives: Floats) -> Search:
+    def _weighted(self, search: PenaltySearch, objectives: Floats) -> PenaltySearch:
         """Set the weights when the mean first leaves the box (again in the second generation)."""
         d, p = search.distribution, search.parameters
-        gamma, ranges = search.memory["gamma"], search.memory["ranges"]
+        gamma, ranges = search.gamma, search.ranges
         finite = objectives[np.isfinite(objectives)]
         if len(finite):
             upper, lower = np.percentile(finite, (75, 25))
@@ -103,7 +117,7 @@ class BoxPenalty(Inconclusive):
         else:
             far = beyond > allowed_distance(variances, p.n, p.mu_eff)
             gamma = np.where(far, gamma * 1.1 ** min(1.0, p.mu_eff / (10 * p.n)), gamma)
-        return with_memory(search, gamma=gamma, ranges=ranges)
+        return replace(search, gamma=gamma, ranges=ranges)
 
 
 def initial_weights(ranges: Floats, variances: Floats) -> Floats:

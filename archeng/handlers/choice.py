@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from archeng.distribution import Distribution
 from archeng.errors import SettingsError
@@ -19,7 +20,7 @@ from archeng.model import FeasibleSet
 from archeng.repair import Repairer
 from archeng.settings import Settings
 
-_WITH_SIMULATOR_EVERYWHERE: dict[str, Callable[[FeasibleSet, Settings], Handler]] = {
+_WITH_SIMULATOR_EVERYWHERE: dict[str, Callable[[FeasibleSet, Settings], Handler[Any]]] = {
     "al": AugmentedLagrangian,
     "mcr": MultipleConstraintRanking,
     "stochastic-ranking": StochasticRanking,
@@ -32,7 +33,7 @@ def make_handler(
     settings: Settings,
     wide: Distribution,
     limits: Limits | None = None,
-) -> Handler:
+) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
@@ -60,7 +61,7 @@ def make_handler(
         return _WITH_SIMULATOR_EVERYWHERE[name](fs, settings)
     if name in ("resampling", "death-penalty"):
         _refuse_equalities(fs, name)
-        limit = settings.max_samples if name == "resampling" else None
+        limit = settings.handler_options.get("max_samples", 500) if name == "resampling" else None
         return Resampling(fs, settings, limit)
     if name == "ap-bch":
         _refuse_all_but_bounds(fs, name)

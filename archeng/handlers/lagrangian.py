@@ -30,20 +30,19 @@ distinction of the Lagrangian with the opposite sign.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    Inconclusive,
+    NeverStops,
     Population,
     Search,
     as_sampled,
-    begin,
     last_if_undefined,
+    plain_search,
     updated,
-    with_memory,
 )
 from archeng.handlers.sides import Sides
 from archeng.known import Found, Known
@@ -55,72 +54,101 @@ D_GAMMA, D_OMEGA, K1, K2 = 5.0, 5.0, 3.0, 5.0  # [AAH17]
 MSR_RATE, MSR_QUANTILE = 0.3, 0.3  # [MSR13]
 
 
-class AugmentedLagrangian(Inconclusive):
+@dataclass(frozen=True, eq=False)
+class LagrangianSearch(Search):
+    """The search with the coefficients of the Lagrangian, and what they were adapted to.
+
+    Attributes
+    ----------
+    gamma, omega : ndarray, shape (m,)
+    f_mean : float or None
+        Objective at the last mean that was simulated well.
+    g_mean : ndarray, shape (m,)
+        Constraints there.
+    f_before, g_before : ndarray, shapes (k,) and (k, m)
+        Objectives and constraints of the last generation; k = 0 before the first one.
+    q : float
+    """
+
+    gamma: Floats
+    omega: Floats
+    f_mean: float | None
+    g_mean: Floats
+    f_before: Floats
+    g_before: Floats
+    q: float
+
+
+class AugmentedLagrangian(NeverStops):
     """AL as a handler. The last candidate of each generation is the mean."""
 
     outside = True
+    state_type = LagrangianSearch
 
     def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
         self._set, self._settings = feasible_set, settings
         self._sides = Sides.of(feasible_set)
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(
+        self, distribution: Distribution, anchor: Floats, size: int | None
+    ) -> LagrangianSearch:
         """Start a restart: gamma = 0, omega = 1."""
-        empty, m = np.zeros(0), len(self._sides.row)
-        return with_memory(
-            begin(distribution, anchor, size),
+        m = len(self._sides.row)
+        return LagrangianSearch(
+            **vars(plain_search(distribution, anchor, size)),
             gamma=np.zeros(m),
             omega=np.ones(m),
-            f_mean=np.nan,
+            f_mean=None,
             g_mean=np.zeros(m),
-            f_before=empty,
+            f_before=np.zeros(0),
             g_before=np.zeros((0, m)),
             q=0.0,
         )
 
-    def populate(
-        self, search: Search, rng: np.random.Generator, known: Known
-    ) -> tuple[Search, Population]:
+    def ask(
+        self, search: LagrangianSearch, rng: np.random.Generator, known: Known
+    ) -> tuple[LagrangianSearch, Population]:
         """Sample; the mean is simulated too."""
         x = sample(search.state, search.parameters, rng)
         points = np.vstack((x, search.distribution.mean))
         return search, Population(points, tuple(as_sampled(self._set, p) for p in points))
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
-    ) -> Search:
+    def tell(
+        self,
+        search: LagrangianSearch,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> LagrangianSearch:
         """Adapt the coefficients at the mean, rank by the Lagrangian, update, adapt sigma."""
         g_all = self._sides.values(population.sampled)
         f, g = found.objectives[:-1], g_all[:-1]
         search = self._adapted(search, found.objectives[-1], g_all[-1])
-        memory = search.memory
-        values = lagrangian(f, g, memory["gamma"], memory["omega"])
-        before = lagrangian(
-            memory["f_before"], memory["g_before"], memory["gamma"], memory["omega"]
-        )
+        gamma, omega, q = search.gamma, search.omega, search.q
+        values = lagrangian(f, g, gamma, omega)
+        before = lagrangian(search.f_before, search.g_before, gamma, omega)
         order = np.argsort(values, kind="stable")
         sigma = search.distribution.sigma
         search = updated(search, population.sampled[:-1][order], self._settings)
-        q = memory["q"]
         if len(before):
             q = (1 - MSR_RATE) * q + MSR_RATE * success(values, before)
             sigma *= float(np.exp(q / max(2 - 2 / self._set.n, 1.0)))
         distribution = replace(search.distribution, sigma=sigma)
-        search = replace(search, state=replace(search.state, distribution=distribution))
-        return with_memory(search, f_before=f, g_before=g, q=q)
+        state = replace(search.state, distribution=distribution)
+        return replace(search, state=state, f_before=f, g_before=g, q=q)
 
-    def _adapted(self, search: Search, f_mean: float, g_mean: Floats) -> Search:
+    def _adapted(self, search: LagrangianSearch, f_mean: float, g_mean: Floats) -> LagrangianSearch:
         """Return the search with the coefficients after a step to the present mean."""
-        memory, n = search.memory, self._set.n
         if not (np.isfinite(f_mean) and np.all(np.isfinite(g_mean))):
             return search
-        gamma, omega = memory["gamma"], memory["omega"]
-        if np.isfinite(memory["f_mean"]):
-            f, g = np.array([f_mean, memory["f_mean"]]), np.stack((g_mean, memory["g_mean"]))
+        gamma, omega = search.gamma, search.omega
+        if search.f_mean is not None:
+            f, g = np.array([f_mean, search.f_mean]), np.stack((g_mean, search.g_mean))
             now, before = lagrangian(f, g, gamma, omega)
             gamma = updated_gamma(gamma, omega, g_mean)
-            omega = updated_omega(omega, g_mean, memory["g_mean"], now - before, n)
-        return with_memory(search, gamma=gamma, omega=omega, f_mean=f_mean, g_mean=g_mean)
+            omega = updated_omega(omega, g_mean, search.g_mean, now - before, self._set.n)
+        return replace(search, gamma=gamma, omega=omega, f_mean=float(f_mean), g_mean=g_mean)
 
 
 def lagrangian(f: Floats, g: Floats, gamma: Floats, omega: Floats) -> Floats:

@@ -5,18 +5,16 @@ Pure functions of frozen notes; who calls the model is :mod:`archeng.handlers.as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.errors import JournalError
+from archeng.handlers.arch import ArchSearch
 from archeng.handlers.base import Search
-from archeng.surrogate import Ended, Kind, Local, Mode, Selection, Trust, elsewhere
+from archeng.strategy import StopReason
+from archeng.surrogate import Local, Selection, Trust, elsewhere
 
-_OBSOLETE = ("violates", "weights", "margins", "prices", "expected")  # of version 0.1
-_PARTS = {"trust": Trust, "selection": Selection, "local": Local}
 _PAYS = 0.2  # share of proposals that have to improve the best design
 _LOOK = 5  # proposals after which the progress is looked at
 _SLOW = 0.01  # of all progress
@@ -103,41 +101,13 @@ class Notes:
     closing: bool = False
     moved: bool = False
 
-    def as_memory(self) -> dict[str, Any]:
-        """Return plain numbers and arrays."""
-        flat = dict(vars(self))
-        for key in _PARTS:
-            part = vars(flat.pop(key))
-            flat.update({f"{key}_{name}": value for name, value in part.items()})
-        return flat
 
-    @classmethod
-    def of(cls, search: Search) -> Notes:
-        """Return the notes of a search.
+@dataclass(frozen=True, eq=False)
+class AssistedSearch(ArchSearch):
+    """The search of ARCH, with notes about the model."""
 
-        Raises
-        ------
-        JournalError
-            If the memory, which may come from a file, holds something else.
-        """
-        flat = {key: value for key, value in search.memory.items() if key not in _OBSOLETE}
-        if "local_kind" not in flat:  # of version 0.1, before there was a local search
-            flat.update({f"local_{key}": value for key, value in vars(Local()).items()})
-        try:
-            flat["trust_mode"] = Mode(flat["trust_mode"])
-            flat["local_kind"] = Kind(flat["local_kind"])
-            flat["local_ended"] = Ended(flat["local_ended"])
-            parts = {
-                key: part(**{f.name: flat.pop(f"{key}_{f.name}") for f in fields(part)})
-                for key, part in _PARTS.items()
-            }
-            return cls(**flat, **parts)
-        except (KeyError, TypeError, ValueError) as error:
-            raise JournalError(
-                "The stored state of the search does not belong to the surrogate of the settings "
-                f"({error!r}). Resume with the settings, and the version of archeng, of the first "
-                "run; or begin a new run with reuse= this journal, which repeats no call."
-            ) from error
+    notes: Notes
+    ended: StopReason | None = None
 
 
 def negligible(notes: Notes) -> float:

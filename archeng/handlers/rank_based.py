@@ -17,12 +17,12 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.handlers.base import (
-    Inconclusive,
+    NeverStops,
     Population,
     Search,
     as_sampled,
-    begin,
     last_if_undefined,
+    plain_search,
     updated,
 )
 from archeng.handlers.sides import Sides
@@ -32,28 +32,34 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class _Ranked(Inconclusive):
+class _Ranked(NeverStops):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True
+    state_type = Search
 
     def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
         self._set, self._settings = feasible_set, settings
         self._sides = Sides.of(feasible_set)
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart."""
-        return begin(distribution, anchor, size)
+        return plain_search(distribution, anchor, size)
 
-    def populate(
+    def ask(
         self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample; nothing is repaired."""
         x = sample(search.state, search.parameters, rng)
         return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
+    def tell(
+        self,
+        search: Search,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
     ) -> Search:
         """Order the candidates and update CMA-ES."""
         f = last_if_undefined(found.objectives)
@@ -76,7 +82,8 @@ class StochasticRanking(_Ranked):
 
     def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
         total = np.sum(violations**2, axis=1)
-        return stochastic_order(f, total, self._settings.ranking_probability, rng)
+        probability = self._settings.handler_options.get("ranking_probability", 0.45)
+        return stochastic_order(f, total, probability, rng)
 
 
 def competition_ranks(values: Floats) -> Floats:

@@ -12,12 +12,12 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    Inconclusive,
+    NeverStops,
     Population,
     Search,
     as_sampled,
-    begin,
     last_if_undefined,
+    plain_search,
     updated,
 )
 from archeng.known import Found, Known
@@ -27,7 +27,7 @@ from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class Resampling(Inconclusive):
+class Resampling(NeverStops):
     """Draws again what violates a row.
 
     Parameters
@@ -39,17 +39,18 @@ class Resampling(Inconclusive):
     """
 
     outside = False
+    state_type = Search
 
     def __init__(
         self, feasible_set: FeasibleSet, settings: Settings, max_samples: int | None
     ) -> None:
         self._set, self._settings, self._max_samples = feasible_set, settings, max_samples
 
-    def begin(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart."""
-        return begin(distribution, anchor, size)
+        return plain_search(distribution, anchor, size)
 
-    def populate(
+    def ask(
         self, search: Search, rng: np.random.Generator, known: Known
     ) -> tuple[Search, Population]:
         """Sample until lambda candidates are feasible, or the samples are used up."""
@@ -67,8 +68,13 @@ class Resampling(Inconclusive):
         chosen = [*feasible, *others[: size - len(feasible)]]
         return search, Population(np.array([r.x for r in chosen]), tuple(chosen))
 
-    def learn(
-        self, search: Search, population: Population, found: Found, rng: np.random.Generator
+    def tell(
+        self,
+        search: Search,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
     ) -> Search:
         """Rank by the objective; candidates without one come last, in the order of sampling."""
         order = np.argsort(last_if_undefined(found.objectives), kind="stable")

@@ -1,6 +1,5 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
-from archeng.journal.arrays import packed, unpacked
 from archeng.journal.store import (
     Journal,
     StoredCall,
@@ -18,7 +17,5 @@ __all__ = [
     "has_log",
     "is_still",
     "is_written",
-    "packed",
     "readable",
-    "unpacked",
 ]

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from archeng.checks import file_path
+from archeng.codec import dumps
 from archeng.errors import JournalError
-from archeng.journal.arrays import packed
 from archeng.journal.checksum import checksum
 from archeng.journal.rows import COLUMNS
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
-_DETAILS, _CHECKSUMS = 3, 4  # versions that brought the column, and checksums and candidates
-_FORMAT_VERSION = _CHECKSUMS
+# Versions that brought the column, then checksums and candidates, then one tree as the state.
+_DETAILS, _CHECKSUMS, _TREE = 3, 4, 5
+_FORMAT_VERSION = _TREE
 _READABLE = range(2, _FORMAT_VERSION + 1)
 
 _SCHEMA = """
@@ -36,8 +37,6 @@ CREATE TABLE generations (
 CREATE TABLE state (
     id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL, checksum INTEGER
 );
-"""
-_CANDIDATES = """
 CREATE TABLE candidates (
     id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL, checksum INTEGER
 );
@@ -72,32 +71,21 @@ def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
         connection.execute("BEGIN")
-        for statement in (_SCHEMA + _CANDIDATES).split(";\n"):
+        for statement in _SCHEMA.split(";\n"):
             if statement.strip():
                 connection.execute(statement)
-        rows = [(key, packed(value)) for key, value in header.items()]
+        rows = [(key, dumps(value)) for key, value in header.items()]
         connection.executemany(
             "INSERT INTO header VALUES (?, ?, ?)", [(*row, checksum(*row)) for row in rows]
         )
-        text = packed(state)
+        text = dumps(state)
         connection.execute("INSERT INTO state VALUES (1, ?, ?)", (text, checksum(text)))
         connection.execute("COMMIT")
 
 
-def upgrade(connection: sqlite3.Connection) -> bool:
-    """Give the file of an older version what this one writes; True if it has it already."""
-    version = version_of(connection)
-    if version == _FORMAT_VERSION:
-        return True
-    connection.execute("BEGIN")
-    if version < _DETAILS:
-        connection.execute("ALTER TABLE calls ADD COLUMN details TEXT NOT NULL DEFAULT '{}'")
-    for table in ("header", "calls", "generations", "state"):
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
-    connection.execute(_CANDIDATES)
-    connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
-    connection.execute("COMMIT")
-    return False
+def is_current(version: int) -> bool:
+    """Whether files of a version can be written to; earlier ones are only read."""
+    return version == _FORMAT_VERSION
 
 
 def remove(file: Path) -> None:

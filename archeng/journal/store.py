@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from archeng.codec import dumps, loads
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
-from archeng.journal.arrays import packed, unpacked
 from archeng.journal.checksum import checksum, verified
 from archeng.journal.lock import Lock, is_held
 from archeng.journal.rows import COLUMNS, from_row, to_row
@@ -50,7 +50,7 @@ class StoredCall:
     """A finished call: where it belongs, and its record."""
 
     position: int
-    evaluation: CallRecord
+    call: CallRecord
 
 
 class Journal:
@@ -113,9 +113,9 @@ class Journal:
             problems = connection.execute("PRAGMA quick_check").fetchone()[0]
             if problems != "ok":
                 raise JournalError(f"{file}: the file is damaged ({problems}).")
-            told = database.upgrade(connection)
             journal = cls(file, connection, lock)
-            journal.lost_log = told and not logged and not journal.latest().get("closed", False)
+            journal._refuse_earlier_versions()
+            journal.lost_log = not logged and not journal.latest().get("closed", False)
         return journal
 
     @classmethod
@@ -131,6 +131,20 @@ class Journal:
         with database.guard(file):
             return cls(file, database.connect(file, how), None)
 
+    def _refuse_earlier_versions(self) -> None:
+        if database.is_current(self._version):
+            return
+        self._connection.close()
+        seed = "?"
+        with contextlib.suppress(sqlite3.Error, JournalError):
+            seed = str(Journal.read(self.path).header().get("seed"))
+        raise JournalError(
+            f"{self.path}: an earlier archeng wrote this journal (version {self._version}). It can "
+            "be read, but its run cannot go on as it is. Begin it anew with the same model, "
+            f"simulator and options, seed={seed} and reuse={str(self.path)!r}: then the same "
+            "designs come up, and no finished call is made again."
+        )
+
     @property
     def running(self) -> bool:
         """Whether some process holds the lock of this journal."""
@@ -144,7 +158,7 @@ class Journal:
         A crash of the machine cannot leave a call without them: they come before it in the log,
         and are on disk at the latest together with it.
         """
-        text = packed(data)
+        text = dumps(data)
         with database.guard(self.path):
             self._connection.execute("PRAGMA synchronous = NORMAL")
             try:
@@ -175,7 +189,7 @@ class Journal:
 
     def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
         """Store a finished generation and the state of the run after it, as one step."""
-        row, text = (generation, packed(record)), packed(state)
+        row, text = (generation, dumps(record)), dumps(state)
         with database.guard(self.path):
             self._connection.execute("BEGIN")
             try:
@@ -207,7 +221,7 @@ class Journal:
         self._set(_MOVES, [*self.moves(), move])
 
     def _set(self, key: str, value: Any) -> None:
-        row = (key, packed(value))
+        row = (key, dumps(value))
         with database.guard(self.path):
             self._connection.execute(
                 "INSERT OR REPLACE INTO header VALUES (?, ?, ?)", (*row, checksum(*row))
@@ -307,7 +321,7 @@ class Journal:
 
     def _json(self, text: str) -> Any:
         try:
-            return unpacked(text)
+            return loads(text)
         except _STRANGE as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
@@ -341,8 +355,8 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
                 raise JournalError(
                     f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
                 )
-            calls = (stored.evaluation for stored in journal.calls())
-            return {e.x.tobytes(): e for e in calls if e.good}
+            calls = (stored.call for stored in journal.calls())
+            return {call.x.tobytes(): call for call in calls if call.good}
     finally:
         journal.close()
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Distribution, Floats
+from archeng.known import Known, Limits
+from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
 from archeng.records import Activity, CallRecord, RowAtBest
-from archeng.runner.account import Account
 from archeng.surrogate import frame_at, gradients, multipliers
 
 _REPAIRED = ("nearest", "intersection")
@@ -47,24 +48,29 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
     )
 
 
-def activity_of(run: Account) -> tuple[Activity, ...]:
-    """Return the activity of every explicit and simulated constraint; empty without a design."""
-    best, evaluations = run.archive.best, run.archive.evaluations
+def activity_of(
+    feasible_set: FeasibleSet, ledger: Ledger, limits: Limits, wide: Distribution
+) -> tuple[Activity, ...]:
+    """Return the activity of every explicit and simulated constraint; empty without a design.
+
+    ``wide`` is the initial search distribution.
+    """
+    best, evaluations = ledger.best, ledger.calls
     if best is None:
         return ()
-    fs, limits = run.feasible_set, run.options.limits
-    rows = rows_at(fs, best.x)
-    blocked = _blocked(run, best)
-    gains, errors = _gains(run, best, rows, blocked)
+    rows = rows_at(feasible_set, best.x)
+    data = ledger.arrays()
+    blocked = _blocked(best, data, limits)
+    gains, errors = _gains(feasible_set, best, data, limits, wide, rows, blocked)
     calls = max(len(evaluations), 1)
-    found = [
+    activities = [
         _explicit(row, _repairs(evaluations, j), calls, gains[j], errors[j])
         for j, row in enumerate(rows)
     ]
     for i, name in enumerate(limits.names):
         count = sum(name in e.violated for e in evaluations)
         j = len(rows) + i
-        found.append(
+        activities.append(
             Activity(
                 name=name,
                 kind="simulated",
@@ -77,7 +83,7 @@ def activity_of(run: Account) -> tuple[Activity, ...]:
                 gain_error=float(errors[j]),
             )
         )
-    return tuple(found)
+    return tuple(activities)
 
 
 def _explicit(row: RowAtBest, repairs: Floats, calls: int, gain: float, error: float) -> Activity:
@@ -98,19 +104,18 @@ def _explicit(row: RowAtBest, repairs: Floats, calls: int, gain: float, error: f
 
 def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
     """Distance and multiplier (k, 2) of the repairs that ended at a row."""
-    found = []
+    repairs = []
     for e in evaluations:
         if e.repair_kind in _REPAIRED and row in e.repair_rows:
             multiplier = dict(zip(e.repair_rows, e.repair_multipliers, strict=False)).get(row, 0.0)
-            found.append((np.sqrt(max(e.repair_distance_squared, 0.0)), multiplier))
-    return np.array(found, dtype=float).reshape(-1, 2)
+            repairs.append((np.sqrt(max(e.repair_distance_squared, 0.0)), multiplier))
+    return np.array(repairs, dtype=float).reshape(-1, 2)
 
 
-def _blocked(run: Account, best: CallRecord) -> Floats:
+def _blocked(best: CallRecord, data: Known, limits: Limits) -> Floats:
     """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
-    limits = run.options.limits
     values = np.array([best.constraints[name] for name in limits.names])
-    seen = run.archive.known().simulated
+    seen = data.simulated
     with np.errstate(invalid="ignore", over="ignore"):
         near = _AT_LIMIT * np.nanstd(seen, axis=0) if len(seen) else np.zeros(len(limits))
     above, below = values >= limits.upper - near, values <= limits.lower + near
@@ -118,10 +123,15 @@ def _blocked(run: Account, best: CallRecord) -> Floats:
 
 
 def _gains(
-    run: Account, best: CallRecord, rows: Sequence[RowAtBest], blocked: Floats
+    fs: FeasibleSet,
+    best: CallRecord,
+    data: Known,
+    limits: Limits,
+    wide: Distribution,
+    rows: Sequence[RowAtBest],
+    blocked: Floats,
 ) -> tuple[Floats, Floats]:
     """Estimated gains per unit of relaxation, and their errors, of rows and simulated ones."""
-    fs, wide = run.feasible_set, run.wide
     active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
     gains = np.where(active, np.nan, 0.0)
     errors = gains.copy()
@@ -129,20 +139,20 @@ def _gains(
         return gains, errors
     x = fs.reduce(best.x)
     frame = frame_at(wide, x)
-    found = gradients(frame, run.archive.known(), run.options.limits)
-    if found is None:
+    slopes_at_best = gradients(frame, data, limits)
+    if slopes_at_best is None:
         return gains, errors
     values, jacobian = fs.values_and_jacobian(x)
     upper = np.abs(fs.upper - values) <= np.abs(values - fs.lower)
     signs = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
     with np.errstate(invalid="ignore", over="ignore"):  # a slope may be infinite: sqrt at 0
-        slopes = np.concatenate((jacobian @ wide.scaled_factor, found.simulated))
+        slopes = np.concatenate((jacobian @ wide.scaled_factor, slopes_at_best.simulated))
     outward = (signs[:, None] * slopes)[active]
     equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
-    if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(found.objective))):
+    if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(slopes_at_best.objective))):
         return gains, errors
-    gains[active] = np.abs(multipliers(found.objective, outward, equality))
-    others = [np.abs(multipliers(g, outward, equality)) for g in found.others]
+    gains[active] = np.abs(multipliers(slopes_at_best.objective, outward, equality))
+    others = [np.abs(multipliers(g, outward, equality)) for g in slopes_at_best.others]
     off = np.array(others).reshape(-1, len(outward)) - gains[active]
     errors[active] = np.sqrt(np.mean(off**2, axis=0)) if len(off) else np.nan
     return gains, errors

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from archeng.blas import one_thread
-from archeng.distribution import Floats
-from archeng.handlers import Population, Search
+from archeng.distribution import Distribution, Floats
+from archeng.handlers import ArchSearch, Search
 from archeng.known import Limits
+from archeng.ledger import Ledger
+from archeng.model import FeasibleSet
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
-from archeng.runner.account import Account
 from archeng.runner.activity import activity_of, rows_at
+from archeng.runner.generation import OpenGeneration
 from archeng.runner.moved import versions
+from archeng.runner.options import Options
+from archeng.settings import Settings
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality, best_evidence, frame_at
-
-if TYPE_CHECKING:
-    from archeng.runner.run import Run
 
 _CONVERGED = {
     StopReason.CONVERGED,
@@ -36,10 +37,35 @@ _CONVERGED = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Account:
+    """A run as it stands: what a result is made of, from a run or from the journal of one.
+
+    Attributes
+    ----------
+    wide : Distribution
+        The initial search distribution.
+    n_restarts : int
+        Restarts begun after the first search.
+    ended : sequence of StopReason
+        Of the restarts that have ended.
+    """
+
+    feasible_set: FeasibleSet
+    ledger: Ledger
+    options: Options
+    settings: Settings
+    seed: int
+    stop_reason: StopReason
+    wide: Distribution
+    n_restarts: int
+    ended: Sequence[StopReason]
+
+
 @one_thread
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
-    fs, best = run.feasible_set, run.archive.best
+    fs, best = run.feasible_set, run.ledger.best
     reason = run.stop_reason
     x = best.x if best is not None else np.full(len(fs.template), np.nan)
     optimality = _optimality(run, best, reason)
@@ -51,12 +77,12 @@ def make_result(run: Account) -> Result:
         status=_status(run, best, reason, optimality),
         stop_reason=reason,
         maximize=run.options.sense == "maximize",
-        evaluations=tuple(run.archive.evaluations),
-        history=tuple(run.history),
+        evaluations=tuple(run.ledger.calls),
+        history=tuple(run.ledger.generations),
         rows=rows_at(fs, x),
         simulated=simulated_at(run.options.limits, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=activity_of(run),
+        activity=activity_of(fs, run.ledger, run.options.limits, run.wide),
         optimality=optimality,
         provenance=_provenance(run),
     )
@@ -76,7 +102,7 @@ def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Op
     if best is None or not best.acceptable or reason in (StopReason.RUNNING, StopReason.CUT_OFF):
         return None
     frame = frame_at(run.wide, run.feasible_set.reduce(best.x))
-    return best_evidence(frame, run.archive.known(), run.options.limits, run.feasible_set)
+    return best_evidence(frame, run.ledger.arrays(), run.options.limits, run.feasible_set)
 
 
 def _status(
@@ -97,36 +123,38 @@ def _status(
 
 
 def make_generation(
-    run: Run,
+    generation: OpenGeneration,
     search: Search,
-    population: Population,
+    ledger: Ledger,
+    sign: float,
     objectives: Floats,
-    calls: Iterable[CallRecord],
-    times: tuple[float, float],
+    calls: Mapping[int, CallRecord],
+    strategy_seconds: float,
 ) -> Generation:
     """Make the record of a generation: the search as it sampled, and what came of it.
 
-    ``times`` are the seconds spent on repairs and on the strategy.
+    ``objectives`` (k,) are those of its population, to be minimised (``sign`` times the user's).
     """
-    eigenvalues = search.state.eigenvalues
+    eigenvalues, best = search.state.eigenvalues, ledger.best_acceptable
     finite = objectives[np.isfinite(objectives)]
+    arch = search if isinstance(search, ArchSearch) else None
     return Generation(
-        generation=len(run.history),
-        restart=run.course.n_restarts,
-        population_size=search.parameters.population_size,
-        evaluations=run.n_evaluations,
-        best=run.best.objective if run.best and run.best.acceptable else float("nan"),
-        best_in_generation=run.options.sign * float(finite.min()) if len(finite) else np.nan,
+        generation=generation.number,
+        restart=generation.restart,
+        population_size=search.population_size,
+        evaluations=ledger.n_calls,
+        best=float("nan") if best is None else best.objective,
+        best_in_generation=sign * float(finite.min()) if len(finite) else np.nan,
         sigma=search.distribution.sigma,
-        alpha=search.alpha,
-        d_m=search.d_m,
+        alpha=np.nan if arch is None else arch.alpha,
+        d_m=np.nan if arch is None else arch.d_m,
         condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
         n_active=search.n_active,
-        repairs=dict(Counter(r.kind.value for r in population.repairs)),
-        repair_seconds=times[0],
-        simulator_seconds=sum(e.seconds for e in calls),
-        strategy_seconds=times[1],
-        eigenvalues=() if population.proposed else tuple(eigenvalues.tolist()),
+        repairs=dict(Counter(r.kind.value for r in generation.population.repairs)),
+        repair_seconds=generation.repair_seconds,
+        simulator_seconds=sum(call.seconds for call in calls.values()),
+        strategy_seconds=strategy_seconds,
+        eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
     )
 
 

@@ -6,26 +6,25 @@ nobody is kept from writing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from archeng.checks import file_path
-from archeng.distribution import Floats
+from archeng.codec import decode
+from archeng.distribution import Distribution, Floats
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
+from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable, compile_model
-from archeng.records import CallRecord, Generation
+from archeng.records import Generation
 from archeng.result import Result, Status
-from archeng.runner import typed
-from archeng.runner.account import Account
-from archeng.runner.archive import Archive
 from archeng.runner.options import Options
-from archeng.runner.outcome import make_result, simulated_at
-from archeng.runner.stored import check_designs, stored_model
+from archeng.runner.outcome import Account, make_result, simulated_at
+from archeng.runner.stored import Standing, check_designs, stored_model
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
@@ -98,38 +97,41 @@ class JournalReader:
             journal.close()
 
     def _told(self, journal: Journal, running: bool) -> Result:
-        header, state, latest = journal.header(), journal.state(), journal.latest()
-        options = options_of(header, latest)
-        history = [typed.generation(record) for record in journal.generations()]
-        calls = [stored.evaluation for stored in journal.calls()]
-        _check_complete(self.path, state, history, calls)
+        header, latest = journal.header(), journal.latest()
+        standing, options = Standing.of(journal.state()), options_of(header, latest)
+        fs, calls = self._model(header), list(journal.calls())
+        if fs is not None:
+            check_designs(self.path, fs, (stored.call for stored in calls))
+        ledger = Ledger(
+            _AllFree(len(header["element_names"])) if fs is None else fs,
+            options.limits,
+            maximize=options.sense == "maximize",
+            budget=options.max_evaluations,
+        )
+        ledger.load(self.path, journal.generations(), calls, standing.generation)
+        for call in ledger.unfinished.values():
+            ledger.add(call)
         last = latest.get("generation")
-        if not running and last is not None and last["generation"] == len(history):
-            history.append(typed.generation(last))
-        reason = reason_of(state, latest, options, calls, running)
-        provenance = _provenance(header, state, latest)
-        fs = self._model(header)
+        if not running and last is not None and last["generation"] == len(ledger.generations):
+            ledger.generations.append(decode(Generation, last))
+        reason = reason_of(standing, latest, options, ledger, running)
+        provenance = _provenance(header, standing, latest)
         if fs is None:
-            return _without_model(header, options, calls, history, reason, provenance)
-        check_designs(self.path, fs, calls)
-        search = state["search"]
-        place = np.stack((search["anchor"], search["distribution"]["mean"]))
-        found = make_result(
+            return _without_model(header, options, ledger, reason, provenance)
+        result = make_result(
             Account(
                 feasible_set=fs,
-                archive=_archive(fs, options, calls),
+                ledger=ledger,
                 options=options,
-                settings=Settings(**header["settings"]),
+                settings=Settings.from_stored(header["settings"]),
                 seed=int(header["seed"]),
-                history=history,
                 stop_reason=reason,
-                wide=typed.distribution(header["wide"], fs.n),
-                n_restarts=int(state["n_restarts"]),
-                ended=[StopReason[name] for name in state["ended"]],
-                places=[*state["ended_at"], place],
+                wide=decode(Distribution, header["wide"]),
+                n_restarts=standing.n_restarts,
+                ended=standing.ended,
             )
         )
-        return replace(found, provenance={**found.provenance, **provenance})
+        return replace(result, provenance={**result.provenance, **provenance})
 
     def _model(self, header: Mapping[str, Any]) -> FeasibleSet | None:
         """Return the compiled model of the journal; None if it is not in it."""
@@ -153,25 +155,16 @@ class _AllFree:
         return full
 
 
-def _archive(
-    space: FeasibleSet | _AllFree, options: Options, calls: Sequence[CallRecord]
-) -> Archive:
-    archive = Archive(space, options.sign, False, {}, options.limits)
-    for call in calls:
-        archive.add(call)
-    return archive
-
-
 def options_of(header: Mapping[str, Any], latest: Mapping[str, Any]) -> Options:
     """Return the options of a run, with the limits of the latest process."""
     return Options(**{**header["options"], **latest.get("limits", {})})
 
 
 def reason_of(
-    state: Mapping[str, Any],
+    standing: Standing,
     latest: Mapping[str, Any],
     options: Options,
-    calls: Sequence[CallRecord],
+    ledger: Ledger,
     running: bool,
 ) -> StopReason:
     """Return why the run ended, or that it has not.
@@ -179,40 +172,29 @@ def reason_of(
     Journals of earlier versions do not say why a run ended; what can be told of them is whether
     the target is reached or the budget is used up.
     """
-    if state["stop_reason"] is not None:
-        return StopReason[state["stop_reason"]]
+    if standing.stop_reason is not None:
+        return standing.stop_reason
     if running:
         return StopReason.RUNNING
     if latest.get("reason") is not None:
         return StopReason[latest["reason"]]
-    if any(e.acceptable and options.reached(e.objective) for e in calls):
+    best = ledger.best_acceptable
+    if best is not None and options.reached(best.objective):
         return StopReason.TARGET
-    if options.calls_left(sum(e.status != "reused" for e in calls)) == 0:
+    if ledger.calls_left == 0:
         return StopReason.MAX_EVALUATIONS
-    return StopReason.MAX_TIME if options.out_of_time(state["elapsed"]) else StopReason.CUT_OFF
-
-
-def _check_complete(
-    path: Path,
-    state: Mapping[str, Any],
-    history: Sequence[Generation],
-    calls: Sequence[CallRecord],
-) -> None:
-    """Raise if rows of finished generations are missing."""
-    finished = sum(e.generation < state["generation"] and e.status != "reused" for e in calls)
-    if len(history) != state["generation"] or (history and history[-1].evaluations != finished):
-        raise JournalError(f"{path}: the file is damaged (rows are missing).")
+    return StopReason.MAX_TIME if options.out_of_time(standing.elapsed) else StopReason.CUT_OFF
 
 
 def _provenance(
-    header: Mapping[str, Any], state: Mapping[str, Any], latest: Mapping[str, Any]
+    header: Mapping[str, Any], standing: Standing, latest: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a journal knows about where its run comes from."""
     return {
         **header["versions"],
         "created": header["created"],
         "machine": header["machine"],
-        "elapsed": float(state["elapsed"]),
+        "elapsed": standing.elapsed,
         "last_noted": latest.get("at"),
         "fingerprint": header["fingerprint"],
     }
@@ -221,14 +203,13 @@ def _provenance(
 def _without_model(
     header: Mapping[str, Any],
     options: Options,
-    calls: Sequence[CallRecord],
-    history: Sequence[Generation],
+    ledger: Ledger,
     reason: StopReason,
     provenance: Mapping[str, Any],
 ) -> Result:
     """Return what can be told of a run whose model is not in the journal."""
     names = header["element_names"]
-    best = _archive(_AllFree(len(names)), options, calls).best
+    best = ledger.best
     status = Status.STOPPED
     if best is None:
         status = Status.NONE
@@ -247,8 +228,8 @@ def _without_model(
         status=status,
         stop_reason=reason,
         maximize=options.sense == "maximize",
-        evaluations=tuple(calls),
-        history=tuple(history),
+        evaluations=tuple(ledger.calls),
+        history=tuple(ledger.generations),
         rows=(),
         simulated=simulated_at(options.limits, best),
         outputs={} if best is None else dict(best.outputs),
@@ -256,7 +237,7 @@ def _without_model(
             **provenance,
             "seed": int(header["seed"]),
             "options": stored,
-            "settings": dict(header["settings"]),
+            "settings": asdict(Settings.from_stored(header["settings"])),
             "incomplete": NO_MODEL,
         },
     )

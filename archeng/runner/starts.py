@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,72 +15,71 @@ from archeng.sampling import feasible_points
 
 logger = logging.getLogger("archeng")
 
+Points = tuple[Floats, ...]
+_LEAST_WIDTH = 32  # times the rounding noise of a row, that its tolerance must be wide
 
+
+@dataclass(frozen=True, eq=False)
 class Starts:
     """Hands out feasible points, so that no restart begins without one.
 
-    Parameters
+    Attributes
     ----------
     repairer : Repairer
     wide : Distribution
         The initial search distribution, around any mean.
     count : int
         How many points are prepared at a time.
-    rng : numpy.random.Generator
-    max_time : float, optional
+    max_time : float or None
         Seconds that the search for the first one may take.
     """
 
-    def __init__(
-        self,
-        repairer: Repairer,
-        wide: Distribution,
-        count: int,
-        rng: np.random.Generator,
-        max_time: float | None = None,
-    ) -> None:
-        self._max_time = max_time
-        self._repairer, self._wide, self._count, self._rng = repairer, wide, count, rng
-        self.points: list[Floats] = []
+    repairer: Repairer
+    wide: Distribution
+    count: int
+    max_time: float | None = None
 
-    def first(self, start: Floats | None) -> Floats:
-        """Return the repaired start; without one, or if it cannot be repaired, another point.
+    def first(self, start: Floats | None, rng: np.random.Generator) -> tuple[Floats, Points]:
+        """Return where to begin, and prepared points: the start, repaired, or the nearest of them.
 
         Raises
         ------
         ModelError
             If a tolerance is below the rounding noise of its constraint at that point.
         """
-        point = self._first(start)
-        fs = self._repairer.feasible_set
+        point, others = self._first(start, rng)
+        fs = self.repairer.feasible_set
         noise = fs.rounding_noise(point)
         with np.errstate(over="ignore"):  # bounds of 1e308
             width = fs.upper - fs.lower
-        for j in np.flatnonzero(fs.equality & (width < 32 * noise)):
+        for j in np.flatnonzero(fs.equality & (width < _LEAST_WIDTH * noise)):
             raise ModelError(
                 f"Constraint {fs.rows[j]}: its tolerance is below the rounding noise of its "
                 f"terms, about {noise[j]:.1g} at the start. Use "
                 f"tolerance={100 * noise[j]:.0e} or more, or scale the expression."
             )
-        return point
+        return point, others
 
-    def _first(self, start: Floats | None) -> Floats:
+    def next(self, points: Points, rng: np.random.Generator) -> tuple[Floats, Points]:
+        """Return the next prepared point and those left; new ones are made when they run out."""
+        points = points or self._prepared(rng, None)
+        return points[0], points[1:]
+
+    def _first(self, start: Floats | None, rng: np.random.Generator) -> tuple[Floats, Points]:
         if start is None:
-            self._prepare(self._max_time)
-            return self.points.pop(0)
-        repair = self._repairer.repair(start, replace(self._wide, mean=start))
+            points = self._prepared(rng, self.max_time)
+            return points[0], points[1:]
+        repair = self.repairer.repair(start, replace(self.wide, mean=start))
         if repair.feasible:
-            return repair.x
+            return repair.x, ()
         logger.warning("the start could not be repaired; beginning at the nearest point found")
-        self._prepare(self._max_time)
-        distances = np.sum(self._wide.whiten(np.array(self.points) - start) ** 2, axis=1)
-        return self.points.pop(int(np.argmin(distances)))
+        points = self._prepared(rng, self.max_time)
+        nearest = self._nearest(points, start)
+        return points[nearest], points[:nearest] + points[nearest + 1 :]
 
-    def next(self) -> Floats:
-        """Return the next prepared point; new ones are made when they run out."""
-        if not self.points:
-            self._prepare()
-        return self.points.pop(0)
+    def _nearest(self, points: Sequence[Floats], start: Floats) -> int:
+        distances = np.sum(self.wide.whiten(np.array(points) - start) ** 2, axis=1)
+        return int(np.argmin(distances))
 
-    def _prepare(self, max_time: float | None = None) -> None:
-        self.points = list(feasible_points(self._repairer, self._count, self._rng, max_time))
+    def _prepared(self, rng: np.random.Generator, max_time: float | None) -> Points:
+        return tuple(feasible_points(self.repairer, self.count, rng, max_time))

@@ -7,27 +7,29 @@ import json
 import logging
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from archeng.distribution import Distribution
+from archeng.codec import encode
+from archeng.distribution import Distribution, initial_distribution
 from archeng.errors import JournalError, ModelError
+from archeng.handlers import Search
 from archeng.journal import Journal
+from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Model, differences, from_data, serialized, to_data
+from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
+from archeng.runner.state import OpenedState, RunState, reopened, restored
 from archeng.settings import Settings
-from archeng.strategy import StopReason
+from archeng.strategy import History, StopReason, initial_state
 
 logger = logging.getLogger("archeng")
-
-LIMITS = ("max_evaluations", "max_time", "target")
-"""Options that a resumed run may have others of than its journal."""
 
 
 def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
@@ -64,7 +66,7 @@ def header(
         "settings": asdict(settings),
         "element_names": model.element_names(),
         "own_objective": own_objective,
-        "wide": asdict(wide),
+        "wide": encode(wide),
         "model": data,
         "variables": [asdict(v) for v in model.variables] if data is None else None,
         "fingerprint": fingerprint(model, data),
@@ -110,7 +112,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
 
 def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:
     """Return the settings of a journal; if some are given, they must be the same."""
-    settings = Settings(**stored["settings"])
+    settings = Settings.from_stored(stored["settings"])
     if given is not None and given != settings:
         old, new = asdict(settings), asdict(given)
         found = [f"{k}: {old[k]!r} became {new[k]!r}" for k in old if old[k] != new[k]]
@@ -134,12 +136,80 @@ def latest_note(
     finished ones, because a longer run would complete it.
     """
     return {
-        "limits": {name: getattr(options, name) for name in LIMITS},
+        "limits": {name: getattr(options, name) for name in LIMIT_NAMES},
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "reason": None if reason is None else reason.name,
         "closed": closed,
-        "generation": asdict(history[-1]) if history else None,
+        "generation": encode(history[-1]) if history else None,
     }
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a stored run stood after its last finished generation, as far as readers care."""
+
+    generation: int
+    elapsed: float
+    stop_reason: StopReason | None
+    n_restarts: int
+    ended: tuple[StopReason, ...]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Standing:
+        """Return it out of the state in a journal, also one of an earlier version."""
+        if "restarts" in data:
+            number, ended = data["restarts"]["number"], data["restarts"]["ended"]
+        else:
+            number, ended = data["n_restarts"], data["ended"]
+        reason = data["stop_reason"]
+        return cls(
+            generation=int(data["generation"]),
+            elapsed=float(data["elapsed"]),
+            stop_reason=None if reason is None else StopReason[reason],
+            n_restarts=int(number),
+            ended=tuple(StopReason[name] for name in ended),
+        )
+
+
+def restore(
+    journal: Journal, ledger: Ledger, feasible_set: FeasibleSet, kind: type[Search]
+) -> RunState:
+    """Return the state after the journal's last finished generation, and fill the ledger.
+
+    ``kind`` is the type of the handler's search.
+    """
+    data, calls = journal.state(), list(journal.calls())
+    check_designs(journal.path, feasible_set, (stored.call for stored in calls))
+    more = ledger.load(journal.path, journal.generations(), calls, int(data["generation"]))
+    restart = data["restarts"]["number"]
+    generations = zip(more, ledger.generations, strict=True)
+    tests = [entry["tests"] for entry, g in generations if g.restart == restart]
+    state = restored(data, kind, History.of(filter(None, tests)))
+    _check_shapes(state.search, feasible_set.n)
+    return state
+
+
+def reopen(journal: Journal, state: RunState, kind: type[Search]) -> OpenedState | None:
+    """Return the generation that had begun after the state; None if there was none."""
+    data = journal.candidates()
+    if data is None or data["generation"] != state.generation:
+        return None
+    opened, n = reopened(data, kind), len(state.search.anchor)
+    _check_shapes(opened.search, n)
+    if opened.population.sampled.shape != (len(opened.population.repairs), n):
+        raise ValueError("the candidates are not of this model")
+    return opened
+
+
+def _check_shapes(search: Search, n: int) -> None:
+    """Raise if arrays that every search has are not those of n variables."""
+    fresh = initial_state(initial_distribution(np.zeros(n), np.ones(n)))
+    pairs = [(search.anchor, np.zeros(n))]
+    for have, like in ((search.state, fresh), (search.distribution, fresh.distribution)):
+        pairs += [(getattr(have, f.name), getattr(like, f.name)) for f in fields(like)]
+    for array, like_array in pairs:
+        if np.shape(array) != np.shape(like_array):
+            raise ValueError(f"an array has shape {np.shape(array)}, not {np.shape(like_array)}")
 
 
 def check_designs(path: Path, feasible_set: FeasibleSet, calls: Iterable[CallRecord]) -> None:

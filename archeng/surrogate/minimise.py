@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.repair import Near, Repairer
+from archeng.repair import NearbyPoint, Repairer
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
@@ -236,7 +236,7 @@ class _Descent:
             self.pull = near.pull(outside, known, radius, self._damping)
         return inside
 
-    def _tried(self, near: Near | None) -> _Trial | None:
+    def _tried(self, near: NearbyPoint | None) -> _Trial | None:
         """Return what there is to know about a design, if there is one."""
         if near is None:
             return None

@@ -50,10 +50,10 @@ def play(
     """Generations on the bowl: the state that sampled, and its candidates."""
     rng, played = np.random.default_rng(seed), []
     for _ in range(generations):
-        search, population = handler.populate(search, rng, None)
+        search, population = handler.ask(search, rng, None)
         played.append((search, population))
-        search = handler.learn(
-            search, population, Found(objectives_of(population, handler.outside)), rng
+        search = handler.tell(
+            search, population, Found(objectives_of(population, handler.outside)), None, rng
         )
     played.append((search, population))
     return played
@@ -79,11 +79,11 @@ def test_never_more_samples_than_allowed(
     fs = compile_model(box(4, 4))
     handler = handler_of("resampling", fs, max_samples=limit)
     mean = np.full(4, 1.0 + room)
-    search = handler.begin(isotropic(mean), mean, 8)
+    search = handler.init(isotropic(mean), mean, 8)
     rng = np.random.default_rng(1)
     for _ in range(30):
         drawn.clear()
-        search, population = handler.populate(search, rng, None)
+        search, population = handler.ask(search, rng, None)
         feasible = [r for r in population.repairs if r.feasible]
         assert len(set(drawn)) == len(drawn) <= limit
         assert len(population.repairs) == len(population.sampled) == 8
@@ -97,8 +97,8 @@ def test_never_more_samples_than_allowed(
 def test_a_generation_is_never_smaller_than_the_population() -> None:
     fs = compile_model(box(3, 0))
     handler = handler_of("resampling", fs, max_samples=1)
-    search = handler.begin(isotropic(np.zeros(3), 0.1), np.zeros(3), 9)
-    _, population = handler.populate(search, np.random.default_rng(0), None)
+    search = handler.init(isotropic(np.zeros(3), 0.1), np.zeros(3), 9)
+    _, population = handler.ask(search, np.random.default_rng(0), None)
     assert len(population.repairs) == 9
 
 
@@ -107,13 +107,13 @@ def test_infeasible_samples_fill_the_population_and_come_last(name: HandlerName)
     fs = compile_model(box(2, 2))
     handler = handler_of(name, fs, max_samples=10)
     mean = np.ones(2)
-    search = handler.begin(isotropic(mean), mean, 8)
+    search = handler.init(isotropic(mean), mean, 8)
     rng = np.random.default_rng(4)
-    search, population = handler.populate(search, rng, None)
+    search, population = handler.ask(search, rng, None)
     kinds = [r.kind for r in population.repairs]
     assert set(kinds) == {RepairKind.FEASIBLE, RepairKind.UNREPAIRED}
     objectives = objectives_of(population, outside=False)
-    learned = handler.learn(search, population, Found(objectives), rng)
+    learned = handler.tell(search, population, Found(objectives), None, rng)
     expected = mean_of_best(search, population, np.where(np.isnan(objectives), np.inf, objectives))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -122,12 +122,12 @@ def test_a_generation_without_a_feasible_sample_is_a_random_step() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("death-penalty", fs)
     far = np.full(2, -50.0)
-    search = handler.begin(isotropic(far), np.full(2, 3.0), None)
+    search = handler.init(isotropic(far), np.full(2, 3.0), None)
     rng = np.random.default_rng(4)
-    search, population = handler.populate(search, rng, None)
+    search, population = handler.ask(search, rng, None)
     assert {r.kind for r in population.repairs} == {RepairKind.UNREPAIRED}
-    learned = handler.learn(
-        search, population, Found(np.full(len(population.repairs), np.nan)), rng
+    learned = handler.tell(
+        search, population, Found(np.full(len(population.repairs), np.nan)), None, rng
     )
     assert np.all(np.isfinite(learned.distribution.mean))
     assert learned.state.generation == 1
@@ -146,11 +146,11 @@ def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
     fs = compile_model(wedge())
     handler = handler_of("stochastic-ranking", fs, ranking_probability=0.0)
     mean = np.full(3, -1.0)
-    search, rng = handler.begin(isotropic(mean), mean, 40), np.random.default_rng(3)
-    _, population = handler.populate(search, rng, None)
+    search, rng = handler.init(isotropic(mean), mean, 40), np.random.default_rng(3)
+    _, population = handler.ask(search, rng, None)
     violations = Sides.of(fs).violations(population.sampled)
     assert np.all(np.sum(violations > 0, axis=1) >= 1)
-    learned = handler.learn(search, population, Found(np.arange(40.0)), rng)
+    learned = handler.tell(search, population, Found(np.arange(40.0)), None, rng)
     expected = mean_of_best(search, population, np.sum(violations**2, axis=1))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
     for other in (violations.sum(axis=1), violations.max(axis=1)):
@@ -161,9 +161,9 @@ def test_stochastic_ranking_uses_its_probability() -> None:
     fs = compile_model(wedge())
     handler = handler_of("stochastic-ranking", fs, ranking_probability=1.0)
     mean = np.full(3, -1.0)
-    search, rng = handler.begin(isotropic(mean), mean, 12), np.random.default_rng(3)
-    _, population = handler.populate(search, rng, None)
-    learned = handler.learn(search, population, Found(bowl_at(population.sampled)), rng)
+    search, rng = handler.init(isotropic(mean), mean, 12), np.random.default_rng(3)
+    _, population = handler.ask(search, rng, None)
+    learned = handler.tell(search, population, Found(bowl_at(population.sampled)), None, rng)
     expected = mean_of_best(search, population, bowl_at(population.sampled))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -172,15 +172,15 @@ def test_mcr_orders_by_its_fitness() -> None:
     fs = compile_model(wedge())
     handler = handler_of("mcr", fs)
     mean = np.full(3, 0.8)
-    search, rng = handler.begin(isotropic(mean), mean, 12), np.random.default_rng(3)
-    _, population = handler.populate(search, rng, None)
+    search, rng = handler.init(isotropic(mean), mean, 12), np.random.default_rng(3)
+    _, population = handler.ask(search, rng, None)
     objectives = bowl_at(population.sampled)
     objectives[4] = np.nan
     fitness = mcr_fitness(
         np.where(np.isnan(objectives), np.inf, objectives),
         Sides.of(fs).violations(population.sampled),
     )
-    learned = handler.learn(search, population, Found(objectives), rng)
+    learned = handler.tell(search, population, Found(objectives), None, rng)
     expected = mean_of_best(search, population, fitness)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -195,24 +195,24 @@ def at(search: Search, mean: Any, generation: int, sigma: float = 1.0) -> Search
 
 
 def weights_after(handler: Handler, search: Search, objectives: Vector) -> Search:
-    population = handler.populate(search, np.random.default_rng(0), None)[1]
-    return handler.learn(search, population, Found(objectives), np.random.default_rng(0))
+    population = handler.ask(search, np.random.default_rng(0), None)[1]
+    return handler.tell(search, population, Found(objectives), None, np.random.default_rng(0))
 
 
 def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
     fs = compile_model(box(3, 3))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.ones(3)), np.ones(3), 12)
+    search = handler.init(isotropic(np.ones(3)), np.ones(3), 12)
     rng = np.random.default_rng(0)
-    _, population = handler.populate(search, rng, None)
+    _, population = handler.ask(search, rng, None)
     assert any(r.kind is RepairKind.NEAREST for r in population.repairs)
     for x, r in zip(population.sampled, population.repairs, strict=True):
         np.testing.assert_array_equal(r.x, np.clip(x, 1.0, 5.0))
         assert fs.is_feasible(r.x)
         assert r.active == tuple(np.flatnonzero((x < 1) | (x > 5)))
         assert r.distance_squared == pytest.approx(np.sum((x - r.x) ** 2))
-    learned = handler.learn(
-        search, population, Found(np.arange(12.0)), rng
+    learned = handler.tell(
+        search, population, Found(np.arange(12.0)), None, rng
     )  # no weights: as sampled
     p = search.parameters
     expected = p.weights @ population.sampled[: len(p.weights)]
@@ -222,33 +222,33 @@ def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
 def test_weights_are_set_when_the_mean_first_leaves_the_box_and_in_the_second_generation() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
+    search = handler.init(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
     spread = np.arange(9.0)  # interquartile range 4
     inside = weights_after(handler, at(search, [3, 3], 0), spread)
-    assert not inside.memory["gamma"].any()
+    assert not inside.gamma.any()
     beyond = weights_after(handler, at(inside, [0.9, 3], 5, sigma=0.5), spread)
-    np.testing.assert_allclose(beyond.memory["gamma"], 2 * 4 / 0.25)
+    np.testing.assert_allclose(beyond.gamma, 2 * 4 / 0.25)
     kept = weights_after(handler, at(beyond, [0.9, 3], 6, sigma=0.25), 9 * spread)
-    np.testing.assert_allclose(kept.memory["gamma"], 2 * 4 / 0.25)
+    np.testing.assert_allclose(kept.gamma, 2 * 4 / 0.25)
     again = weights_after(handler, at(beyond, [0.9, 3], 1, sigma=0.5), spread)
-    np.testing.assert_allclose(again.memory["gamma"], 2 * 4 / 0.25)
+    np.testing.assert_allclose(again.gamma, 2 * 4 / 0.25)
     doubled = weights_after(handler, at(beyond, [0.9, 3], 1, sigma=0.25), spread)
-    np.testing.assert_allclose(doubled.memory["gamma"], 2 * 4 / 0.0625)
+    np.testing.assert_allclose(doubled.gamma, 2 * 4 / 0.0625)
 
 
 def test_candidates_are_ordered_by_the_penalised_objective() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
+    search = handler.init(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
     search = weights_after(handler, at(search, [0.9, 3], 4), np.arange(9.0))
     search, rng = at(search, [0.9, 1.2], 7), np.random.default_rng(0)
-    _, population = handler.populate(search, rng, None)
+    _, population = handler.ask(search, rng, None)
     objectives = np.arange(9.0)[::-1].copy()
     outside = population.sampled - np.array([r.x for r in population.repairs])
-    gamma = search.memory["gamma"]
+    gamma = search.gamma
     loss = objectives + np.sum(gamma * outside**2, axis=1) / 2  # C = I, so the scaling is one
-    learned = handler.learn(search, population, Found(objectives), rng)
-    np.testing.assert_array_equal(learned.memory["gamma"], gamma)
+    learned = handler.tell(search, population, Found(objectives), None, rng)
+    np.testing.assert_array_equal(learned.gamma, gamma)
     expected = mean_of_best(search, population, loss)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
     assert np.abs(mean_of_best(search, population, objectives) - expected).max() > 1e-3
@@ -257,36 +257,36 @@ def test_candidates_are_ordered_by_the_penalised_objective() -> None:
 def test_the_range_is_the_median_of_the_last_generations() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
+    search = handler.init(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
     spread = np.arange(9.0)
     for k in range(40):
         search = weights_after(handler, at(search, [3, 3], k), spread * (100 if k < 30 else 1))
-    assert len(search.memory["ranges"]) == 20 + math.ceil(3 * 2 / 9)
+    assert len(search.ranges) == 20 + math.ceil(3 * 2 / 9)
     beyond = weights_after(handler, at(search, [0.9, 3], 40), spread)
     # the last 21 generations: 10 with a hundredfold range, 11 with the plain one
-    np.testing.assert_allclose(beyond.memory["gamma"], 2 * 4)
+    np.testing.assert_allclose(beyond.gamma, 2 * 4)
 
 
 def test_only_the_weights_of_coordinates_that_are_far_outside_grow() -> None:
     fs = compile_model(box(3, 3))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.full(3, 3.0)), np.full(3, 3.0), 10)
+    search = handler.init(isotropic(np.full(3, 3.0)), np.full(3, 3.0), 10)
     search = weights_after(handler, at(search, [0.9, 3, 3], 4), np.arange(10.0))
-    gamma = search.memory["gamma"]
+    gamma = search.gamma
     far = weights_after(handler, at(search, [1 - 3.01, 1 - 2.99, 5 + 3.01], 5), np.arange(10.0))
     factor = 1.1 ** min(1.0, search.parameters.mu_eff / 30)
-    np.testing.assert_allclose(far.memory["gamma"], gamma * [factor, 1, factor])
+    np.testing.assert_allclose(far.gamma, gamma * [factor, 1, factor])
 
 
 def test_failed_calls_neither_count_in_the_range_nor_win() -> None:
     fs = compile_model(box(2, 2))
     handler = handler_of("ap-bch", fs)
-    search = handler.begin(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
+    search = handler.init(isotropic(np.full(2, 3.0)), np.full(2, 3.0), 9)
     objectives = np.append(np.nan, np.arange(8.0))
     learned = weights_after(handler, at(search, [3, 3], 0), objectives)
-    np.testing.assert_allclose(learned.memory["ranges"], [3.5])
+    np.testing.assert_allclose(learned.ranges, [3.5])
     none = weights_after(handler, at(search, [3, 3], 0), np.full(9, np.nan))
-    assert len(none.memory["ranges"]) == 0
+    assert len(none.ranges) == 0
 
 
 # -- augmented Lagrangian -----------------------------------------------------------------------
@@ -295,8 +295,8 @@ def test_failed_calls_neither_count_in_the_range_nor_win() -> None:
 def test_the_mean_is_the_last_candidate() -> None:
     fs = compile_model(wedge())
     handler = handler_of("al", fs)
-    search = handler.begin(isotropic(np.full(3, 2.0)), np.full(3, 2.0), 7)
-    _, population = handler.populate(search, np.random.default_rng(0), None)
+    search = handler.init(isotropic(np.full(3, 2.0)), np.full(3, 2.0), 7)
+    _, population = handler.ask(search, np.random.default_rng(0), None)
     assert len(population.sampled) == len(population.repairs) == 8
     np.testing.assert_array_equal(population.sampled[-1], search.distribution.mean)
 
@@ -306,7 +306,7 @@ def test_step_size_follows_the_median_success_rule() -> None:
     fs = compile_model(wedge())
     handler = handler_of("al", fs)
     mean = np.full(3, 2.3)
-    search = handler.begin(isotropic(mean, 1e-3), mean, 10)
+    search = handler.init(isotropic(mean, 1e-3), mean, 10)
     played = play(handler, search, 3)
     assert played[1][0].distribution.sigma == 1e-3  # nothing to compare with yet
     q = 0.0
@@ -315,24 +315,24 @@ def test_step_size_follows_the_median_success_rule() -> None:
         q = 0.7 * q + 0.3 * success(now, before)
         ratio = played[k + 1][0].distribution.sigma / played[k][0].distribution.sigma
         assert ratio == pytest.approx(math.exp(q / (2 - 2 / 3)))
-        assert played[k + 1][0].memory["q"] == pytest.approx(q)
-    assert not played[-1][0].memory["gamma"].any()
+        assert played[k + 1][0].q == pytest.approx(q)
+    assert not played[-1][0].gamma.any()
 
 
 def test_coefficients_are_adapted_at_the_mean() -> None:
     fs = compile_model(wedge())
     handler = handler_of("al", fs)
     mean = np.full(3, 0.9)  # both rows are violated by 0.3
-    played = play(handler, handler.begin(isotropic(mean, 0.05), mean, 8), 2)
-    first, second = played[1][0].memory, played[2][0].memory
+    played = play(handler, handler.init(isotropic(mean, 0.05), mean, 8), 2)
+    first, second = played[1][0], played[2][0]
     sides = Sides.of(fs)
     names = [fs.rows[j].name for j in sides.row]
     g0, g1 = (sides.values(played[k][0].distribution.mean[None])[0] for k in (0, 1))
     assert g0[names.index("steep")] == pytest.approx(0.3)
-    assert not first["gamma"].any()  # the first mean is no step
-    np.testing.assert_array_equal(first["omega"], 1)
-    np.testing.assert_allclose(second["gamma"], np.maximum(0, g1 / 5))
-    assert set(np.round(np.log2(second["omega"]), 9)) <= {
+    assert not first.gamma.any()  # the first mean is no step
+    np.testing.assert_array_equal(first.omega, 1)
+    np.testing.assert_allclose(second.gamma, np.maximum(0, g1 / 5))
+    assert set(np.round(np.log2(second.omega), 9)) <= {
         round(1 / 60, 9), round(-1 / 15, 9)
     }  # fmt: skip
 
@@ -341,13 +341,13 @@ def test_a_failed_mean_leaves_the_coefficients_alone() -> None:
     fs = compile_model(wedge())
     handler = handler_of("al", fs)
     mean = np.full(3, 0.9)
-    search = play(handler, handler.begin(isotropic(mean, 0.05), mean, 8), 3)[-1][0]
+    search = play(handler, handler.init(isotropic(mean, 0.05), mean, 8), 3)[-1][0]
     rng = np.random.default_rng(9)
-    search, population = handler.populate(search, rng, None)
+    search, population = handler.ask(search, rng, None)
     objectives = np.append(bowl_at(population.sampled[:-1]), np.nan)
-    learned = handler.learn(search, population, Found(objectives), rng)
+    learned = handler.tell(search, population, Found(objectives), None, rng)
     for key in ("gamma", "omega", "f_mean", "g_mean"):
-        np.testing.assert_array_equal(learned.memory[key], search.memory[key])
+        np.testing.assert_array_equal(getattr(learned, key), getattr(search, key))
     assert learned.state.generation == search.state.generation + 1
 
 
@@ -359,12 +359,12 @@ def test_a_candidate_with_an_undefined_row_ranks_last() -> None:
     fs = compile_model(model)
     handler = handler_of("al", fs)
     mean = np.array([0.3, 0.0])
-    search = handler.begin(isotropic(mean), mean, 12)
+    search = handler.init(isotropic(mean), mean, 12)
     rng = np.random.default_rng(2)
-    search, population = handler.populate(search, rng, None)
+    search, population = handler.ask(search, rng, None)
     x0 = population.sampled[:-1, 0]
     assert 0 < np.sum(x0 < 0) <= 6  # at least the six that are learned from are defined
-    learned = handler.learn(search, population, Found(population.sampled[:, 0]), rng)
+    learned = handler.tell(search, population, Found(population.sampled[:, 0]), None, rng)
     assert x0[x0 >= 0].min() <= learned.distribution.mean[0]
 
 
@@ -375,15 +375,15 @@ def parent_at(fs: FeasibleSet, x: Any, f: float, sigma: float = 1.0) -> Any:
     """An active-set handler whose parent is known."""
     handler = handler_of("active-set-es", fs)
     x = np.asarray(x, dtype=float)
-    search = handler.begin(isotropic(x, sigma), x, None)
+    search = handler.init(isotropic(x, sigma), x, None)
     rng = np.random.default_rng(0)
-    search, population = handler.populate(search, rng, None)
+    search, population = handler.ask(search, rng, None)
     assert population.repairs[0].x.tolist() == x.tolist()
-    return handler, handler.learn(search, population, Found(np.array([f])), rng)
+    return handler, handler.tell(search, population, Found(np.array([f])), None, rng)
 
 
 def rows_held(fs: FeasibleSet, search: Search) -> set[str]:
-    return {fs.rows[j].name for j in search.memory["rows"]}
+    return {fs.rows[j].name for j in search.rows}
 
 
 def test_the_start_is_the_first_candidate_and_its_limits_are_held() -> None:
@@ -391,7 +391,7 @@ def test_the_start_is_the_first_candidate_and_its_limits_are_held() -> None:
     _, search = parent_at(fs, [1.0, 1.0, 2.0], 6.0)
     assert rows_held(fs, search) == {"bounds of x[0]", "bounds of x[1]"}
     assert search.n_active == 2
-    assert search.memory["sides"].tolist() == [-1.0, -1.0]
+    assert search.sides.tolist() == [-1.0, -1.0]
 
 
 def test_every_second_offspring_keeps_all_held_limits() -> None:
@@ -400,11 +400,11 @@ def test_every_second_offspring_keeps_all_held_limits() -> None:
     rng = np.random.default_rng(1)
     for generation in range(1, 21):
         search = replace(search, state=replace(search.state, generation=generation))
-        search, population = handler.populate(search, rng, None)
+        search, population = handler.ask(search, rng, None)
         offspring = population.repairs[0]
         assert fs.is_feasible(offspring.x)
         kept = np.abs(offspring.x[:2] - 1.0) < 1e-8
-        if search.memory["suspended"]:
+        if search.suspended:
             assert generation % 2 == 1
             assert kept.sum() >= 1  # one limit at a time is suspended
         else:
@@ -418,19 +418,21 @@ def test_a_better_offspring_is_the_parent_and_its_limits_join() -> None:
     assert rows_held(fs, search) == set()
     rng = np.random.default_rng(0)
     for _ in range(50):
-        search, population = handler.populate(search, rng, None)
+        search, population = handler.ask(search, rng, None)
         x = population.repairs[0].x
         better = x[0] == 1.0 and x[1] > 1.0
-        after = handler.learn(search, population, Found(np.array([5.0 if better else 99.0])), rng)
+        after = handler.tell(
+            search, population, Found(np.array([5.0 if better else 99.0])), None, rng
+        )
         if better:
             assert rows_held(fs, after) == {"bounds of x[0]"}
-            assert after.memory["parent"] == 5.0
+            assert after.objective == 5.0
             np.testing.assert_array_equal(after.anchor, x)
             np.testing.assert_array_equal(after.distribution.mean, x)
             assert after.distribution.sigma > search.distribution.sigma
             return
         np.testing.assert_array_equal(after.anchor, search.anchor)
-        assert after.memory["parent"] == 11.25
+        assert after.objective == 11.25
         assert after.distribution.sigma < search.distribution.sigma
     raise AssertionError("no offspring reached the bound")
 
@@ -442,11 +444,11 @@ def test_suspended_offspring_change_the_step_size_less() -> None:
     rng, seen = np.random.default_rng(1), set()
     for generation in (1, 2, 3, 4):
         search = replace(start, state=replace(start.state, generation=generation))
-        search, population = handler.populate(search, rng, None)
-        suspended = search.memory["suspended"]
+        search, population = handler.ask(search, rng, None)
+        suspended = search.suspended
         seen.add(suspended)
         for value, sign in (99.0, -0.2), (1.0, 0.8):
-            after = handler.learn(search, population, Found(np.array([value])), rng)
+            after = handler.tell(search, population, Found(np.array([value])), None, rng)
             change = math.log(after.distribution.sigma / search.distribution.sigma)
             assert change == pytest.approx(sign / math.sqrt(2) / (2 if suspended else 1))
     assert seen == {True, False}
@@ -457,19 +459,19 @@ def test_offspring_without_a_result_are_not_accepted(value: float) -> None:
     fs = compile_model(box(2, 0))
     handler, search = parent_at(fs, [2.0, 2.0], 8.0)
     rng = np.random.default_rng(0)
-    search, population = handler.populate(search, rng, None)
-    after = handler.learn(search, population, Found(np.array([value])), rng)
+    search, population = handler.ask(search, rng, None)
+    after = handler.tell(search, population, Found(np.array([value])), None, rng)
     np.testing.assert_array_equal(after.anchor, [2.0, 2.0])
-    assert after.memory["parent"] == 8.0
+    assert after.objective == 8.0
 
 
 def test_a_parent_without_a_result_is_replaced_by_the_first_that_has_one() -> None:
     fs = compile_model(box(2, 0))
     handler, search = parent_at(fs, [2.0, 2.0], np.nan)
     rng = np.random.default_rng(0)
-    search, population = handler.populate(search, rng, None)
-    search = handler.learn(search, population, Found(np.array([7.0])), rng)
-    assert search.memory["parent"] == 7.0
+    search, population = handler.ask(search, rng, None)
+    search = handler.tell(search, population, Found(np.array([7.0])), None, rng)
+    assert search.objective == 7.0
     np.testing.assert_array_equal(search.anchor, population.repairs[0].x)
 
 

@@ -106,13 +106,13 @@ def played(handler: HandlerName, A: Vector, t: Vector, generations: int) -> list
     start = A @ np.array([1.6, 1.4, 1.0]) + t
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
     made = make_handler(repairer, repairer, settings, distribution)
-    search, rng, result = made.begin(distribution, start, None), np.random.default_rng(6), []
+    search, rng, result = made.init(distribution, start, None), np.random.default_rng(6), []
     for _ in range(generations):
-        search, population = made.populate(search, rng, Known(np.zeros((0, 3)), np.zeros(0)))
+        search, population = made.ask(search, rng, Known(np.zeros((0, 3)), np.zeros(0)))
         points = np.array([(r.x - t) @ inverse.T for r in population.repairs])
         simulated = np.array([made.outside or r.feasible for r in population.repairs])
         objectives = np.where(simulated, np.sum(points**2 * [1, 4, 9], axis=1), np.nan)
-        search = made.learn(search, population, Found(objectives), rng)
+        search = made.tell(search, population, Found(objectives), None, rng)
         result.append((population.sampled - t) @ inverse.T)
     return result
 

@@ -46,21 +46,20 @@ def played(A: Vector, t: Vector, calls: int, settings: Settings, seed: int) -> l
     F = 0.5 * np.eye(n) + 0.2 * np.diag((-1.0) ** np.arange(n - 1), k=1)
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
     handler = make_handler(repairer, repairer, settings, distribution, LIMITS)
-    search, rng = handler.begin(distribution, start, None), np.random.default_rng(seed)
+    search, rng = handler.init(distribution, start, None), np.random.default_rng(seed)
     known, result = Known(np.zeros((0, n)), np.zeros(0), np.zeros((0, 2))), []
     while len(known) < calls:
-        search, population = handler.populate(search, rng, known)
-        mode = search.memory.get("local_kind")
+        search, population = handler.ask(search, rng, known)
+        mode = getattr(getattr(search, "notes", None), "local", None) and search.notes.local.kind
         new = np.array([r.x for r in population.repairs])
         answers = [simulate((x - t) @ inverse.T) for x in new]
         found = Found(np.array([f for f, _ in answers]), np.array([c for _, c in answers]))
-        search = handler.learn(search, population, found, rng)
         known = Known(
             np.concatenate((known.points, new)),
             np.append(known.objectives, found.objectives),
             np.concatenate((known.simulated, found.simulated)),
         )
-        search = handler.conclude(search, known)
+        search = handler.tell(search, population, found, known, rng)
         result += [((x - t) @ inverse.T, population.proposed, mode) for x in new]
     return result[:calls]
 

@@ -14,7 +14,6 @@ from scipy.optimize import linprog
 
 import archeng
 from archeng import Design, Model, Result, Run, Settings, Status, StopReason
-from archeng.handlers.notes import Notes
 from archeng.repair import RepairKind
 from archeng.surrogate import Trust
 
@@ -414,18 +413,11 @@ def test_resumed_restarts_are_the_same(tmp_path: Path) -> None:
 # -- what is remembered -------------------------------------------------------------------------
 
 
-def test_notes_survive_as_plain_numbers() -> None:
+def test_what_is_remembered_are_feasible_designs() -> None:
     run = Run(curved(), valley, seed=4, max_evaluations=30)
     while not run.stopped:
         run.step()
-    search = run.course.search
-    for value in search.memory.values():
-        assert isinstance(value, int | float | np.ndarray)
-    notes = Notes.of(search)
-    again = notes.as_memory()
-    assert set(again) == set(search.memory)
-    for key, value in again.items():
-        np.testing.assert_array_equal(value, search.memory[key])
+    notes = run.state.search.notes
     assert isinstance(notes.trust, Trust)
     assert notes.starts.shape[1] == 3
     model = curved()

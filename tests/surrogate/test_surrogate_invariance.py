@@ -49,17 +49,17 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
     F = 0.5 * np.eye(n) + 0.2 * np.diag((-1.0) ** np.arange(n - 1), k=1)
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
     handler = make_handler(repairer, repairer, settings, distribution)
-    search, rng = handler.begin(distribution, start, None), np.random.default_rng(seed)
+    search, rng = handler.init(distribution, start, None), np.random.default_rng(seed)
     points, values, result = np.zeros((0, n)), np.zeros(0), []
     while len(values) < calls:
-        search, population = handler.populate(search, rng, Known(points, values))
-        mode = Mode(search.memory["trust_mode"])
+        search, population = handler.ask(search, rng, Known(points, values))
+        mode = search.notes.trust.mode
         new = np.array([r.x for r in population.repairs])
         back = (new - t) @ inverse.T
         objectives = np.array([objective(x) for x in back])
-        search = handler.learn(search, population, Found(objectives), rng)
         points, values = np.concatenate((points, new)), np.append(values, objectives)
-        search = handler.conclude(search, Known(points, values))
+        known = Known(points, values)
+        search = handler.tell(search, population, Found(objectives), known, rng)
         result += [Call(x, population.proposed, mode) for x in back]
     return result[:calls]
 

@@ -1,0 +1,186 @@
+"""Any dataclass as JSON and back, by its fields: the one way in which the state of a run is stored.
+
+Plain data only, so reading a file cannot run code. Floats and arrays keep every bit. What is read
+must be of the annotated types; whatever is not is a `ValueError` that names the field.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+T = TypeVar("T")
+
+_DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}  # of arrays, little-endian everywhere
+
+
+def dumps(value: Any) -> str:
+    """Return JSON text of a dataclass, or of nested dictionaries and lists of what can be stored.
+
+    Raises
+    ------
+    TypeError
+        If something cannot.
+    """
+    return json.dumps(encode(value))
+
+
+def loads(text: str) -> Any:
+    """Read what :func:`dumps` wrote, as plain data with arrays; see :func:`decode`."""
+    return json.loads(text, object_hook=_array)
+
+
+def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
+    """Return plain data: dataclasses as dictionaries, enumerations by their names.
+
+    ``without`` names fields of a dataclass that are left out.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        names = (f.name for f in fields(value) if f.name not in without)
+        return {name: encode(getattr(value, name)) for name in names}
+    if isinstance(value, Enum):
+        return value.name
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray):
+        return _encoded_array(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.random.Generator):
+        return encode(value.bit_generator.state)
+    if isinstance(value, Mapping):
+        return {str(key): encode(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(entry) for entry in value]
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def decode(kind: type[T], data: Any, **given: Any) -> T:
+    """Return a dataclass out of plain data; ``given`` are fields that were not stored.
+
+    Fields that are missing take their defaults: files of earlier versions have fewer.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, unknown, or of another type.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{kind.__name__} is {type(data).__name__}, not a dictionary of fields")
+    declared: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    unknown = data.keys() - declared.keys()
+    if unknown:
+        raise ValueError(f"{kind.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+    values = dict(given)
+    for name, annotation in _annotations(kind).items():  # type: ignore[arg-type]
+        if name in data and name not in given:
+            try:
+                values[name] = _value(annotation, data[name])
+            except (TypeError, ValueError, KeyError) as error:
+                raise ValueError(f"{kind.__name__}.{name}: {error}") from error
+        elif name not in given and name in declared and _required(declared[name]):
+            raise ValueError(f"{kind.__name__}.{name} is missing")
+    return kind(**values)
+
+
+@cache
+def _annotations(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
+
+
+def _required(entry: Field[Any]) -> bool:
+    return entry.default is MISSING and entry.default_factory is MISSING
+
+
+def _value(annotation: Any, data: Any) -> Any:
+    """Return data as a value of an annotated type."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return _one_of(arguments, data)
+    if origin is tuple:
+        return _tuple(arguments, data)
+    if origin is list:
+        return [_value(arguments[0], entry) for entry in _a(list, data)]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {_a(str, key): _value(arguments[1], entry) for key, entry in _a(dict, data).items()}
+    if annotation is Any:
+        return data
+    kind = origin if isinstance(origin, type) else annotation
+    if kind is np.ndarray:
+        if isinstance(data, list):  # as result files, which people read, have their arrays
+            data = np.array([_value(float, entry) for entry in data], dtype=float)
+        return _of_dtype(get_args(arguments[1])[0], _a(np.ndarray, data))
+    if is_dataclass(kind):
+        return decode(kind, data)
+    if issubclass(kind, Enum):
+        return kind[_a(str, data)]  # type: ignore[index]
+    if issubclass(kind, np.random.Generator):
+        return _generator(data)
+    return float(_a(int | float, data)) if kind is float else _a(kind, data)
+
+
+def _a(kind: Any, data: Any) -> Any:
+    """Return data if it is of a type; a truth value is no number."""
+    if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
+        name = getattr(kind, "__name__", str(kind))
+        raise ValueError(f"{type(data).__name__} instead of {name}")
+    return data
+
+
+def _one_of(kinds: tuple[Any, ...], data: Any) -> Any:
+    """Return data as the first of several types that fits."""
+    if data is None and type(None) in kinds:
+        return None
+    problems = []
+    for kind in kinds:
+        if kind is not type(None):
+            try:
+                return _value(kind, data)
+            except ValueError as error:
+                problems.append(str(error))
+    raise ValueError("; ".join(problems))
+
+
+def _tuple(kinds: tuple[Any, ...], data: Any) -> tuple[Any, ...]:
+    entries = _a(list, data)
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(_value(kinds[0], entry) for entry in entries)
+    return tuple(_value(kind, entry) for kind, entry in zip(kinds, entries, strict=True))
+
+
+def _of_dtype(dtype: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype != dtype:
+        raise ValueError(f"an array of {array.dtype} instead of {np.dtype(dtype)}")
+    return array
+
+
+def _generator(data: Any) -> np.random.Generator:
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = data
+    return rng
+
+
+def _encoded_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    name = {"f": "float64", "i": "int64", "b": "bool"}.get(array.dtype.kind)
+    if name is None:
+        raise TypeError(f"an array of {array.dtype} cannot be stored")
+    stored = np.ascontiguousarray(array, dtype=_DTYPES[name])
+    return {name: base64.b64encode(stored.tobytes()).decode("ascii"), "shape": list(array.shape)}
+
+
+def _array(value: dict[str, Any]) -> Any:
+    """Turn the encoding of an array into the array; leave other dictionaries."""
+    name = next((key for key in value if key in _DTYPES), None)
+    if name is None or set(value) != {name, "shape"}:
+        return value
+    data = np.frombuffer(base64.b64decode(value[name]), dtype=_DTYPES[name])
+    return data.astype(name).reshape(value["shape"])

@@ -1,0 +1,237 @@
+"""`Ledger`: the only owner of the calls of a run.
+
+Which designs are known, which call is best, how many calls are left, the arrays that models learn
+from, and what goes into the journal: all of it is asked here, by a run and by whoever reads one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from archeng.codec import decode, encode
+from archeng.distribution import Floats
+from archeng.errors import JournalError
+from archeng.journal import Journal, StoredCall
+from archeng.known import Known, Limits
+from archeng.ranking import violation_order
+from archeng.records import CallRecord, Generation
+from archeng.simulator import Call, CallStatus, Design
+
+_FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
+
+
+class Space(Protocol):
+    """Which variables are free, as a feasible set says it."""
+
+    @property
+    def n(self) -> int:
+        """How many."""
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return their part of a full vector."""
+
+
+class Ledger:
+    """Calls and generations in the order of the run.
+
+    Parameters
+    ----------
+    space : FeasibleSet
+        Says which variables are free.
+    limits : Limits
+        Of the simulated constraints.
+    maximize : bool
+    budget : int, optional
+        Calls that may be made; None: any number.
+    reuse_designs : bool
+        Whether a design that comes up again takes the outcome of its first simulation.
+    earlier : mapping
+        Calls of designs that earlier runs simulated, by the bytes of the full vector.
+
+    Attributes
+    ----------
+    calls : list of CallRecord
+        Every finished call.
+    generations : list of Generation
+        Every finished generation, and the last one if it was cut short.
+    unfinished : dict of int to CallRecord
+        Finished calls of the open generation that the journal of a resumed run holds, by the
+        position of their candidate.
+    n_calls, n_failures : int
+        Simulator calls (reused ones do not count), and those that did not end well.
+    best_acceptable : CallRecord or None
+        The best call that satisfies all constraints.
+    journal : Journal or None
+        Where everything is written before it is used.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        limits: Limits,
+        *,
+        maximize: bool = False,
+        budget: int | None = None,
+        reuse_designs: bool = False,
+        earlier: Mapping[bytes, Call] | None = None,
+    ) -> None:
+        self.calls: list[CallRecord] = []
+        self.generations: list[Generation] = []
+        self.unfinished: dict[int, CallRecord] = {}
+        self.journal: Journal | None = None
+        self.best_acceptable: CallRecord | None = None
+        self.n_calls = self.n_failures = 0
+        self._space, self._limits, self._budget = space, limits, budget
+        self._sign = -1.0 if maximize else 1.0
+        self._reuse, self._earlier = reuse_designs, earlier or {}
+        self._index: dict[bytes, int] = {}
+        self._points = np.empty((_FIRST_ROOM, space.n))
+        self._objectives = np.empty(_FIRST_ROOM)
+        self._simulated = np.empty((_FIRST_ROOM, len(limits)))
+
+    # -- questions --------------------------------------------------------------------------
+
+    @property
+    def best(self) -> CallRecord | None:
+        """The best call with all constraints satisfied; if there is none, the least violating."""
+        if self.best_acceptable is not None or len(self._limits) == 0:
+            return self.best_acceptable
+        data = self.arrays()
+        usable = np.flatnonzero(np.isfinite(data.objectives))
+        if len(usable) == 0:
+            return None
+        violations = self._limits.violations(data.simulated[usable])
+        first = violation_order(data.objectives[usable], violations)[0]
+        return self.calls[int(usable[first])]
+
+    @property
+    def lowest(self) -> float:
+        """Objective of the best acceptable call, to be minimised; infinite if there is none."""
+        best = self.best_acceptable
+        return np.inf if best is None else self._sign * best.objective
+
+    @property
+    def calls_left(self) -> int | None:
+        """How many calls the budget still allows; None without a budget."""
+        return None if self._budget is None else max(self._budget - self.n_calls, 0)
+
+    def arrays(self) -> Known:
+        """Return designs, objectives and simulated constraints of all calls so far."""
+        k = len(self.calls)
+        return Known(self._points[:k], self._objectives[:k], self._simulated[:k])
+
+    def find(self, design: Design | None) -> CallRecord | None:
+        """Return the call of the same design in this run, if there is one to be used again."""
+        index = None if design is None else self._index.get(design.x.tobytes())
+        return None if index is None else self.calls[index]
+
+    def find_earlier(self, design: Design) -> Call | None:
+        """Return the outcome of the same design in an earlier run, if it is known."""
+        return self._earlier.get(design.x.tobytes())
+
+    def key(self, design: Design, position: int) -> bytes:
+        """Return what tells new designs apart: their vector, or their position."""
+        return design.x.tobytes() if self._reuse else position.to_bytes(8, "big")
+
+    def known_outcome(self, design: Design, position: int) -> CallRecord | Call | None:
+        """Return the call of a design if the journal has it, or an earlier run simulated it.
+
+        Raises
+        ------
+        JournalError
+            If the journal has a call of another design in its place.
+        """
+        stored = self.unfinished.get(position)
+        if stored is None:
+            return self.find_earlier(design)
+        if np.array_equal(stored.x, design.x):
+            return stored
+        raise JournalError(
+            f"A finished call of generation {stored.generation} in the journal has another design "
+            "than the candidate here. Nothing was simulated. Begin a new run with reuse= and this "
+            "journal."
+        )
+
+    # -- entries ----------------------------------------------------------------------------
+
+    def write(self, position: int, call: CallRecord) -> None:
+        """Make a finished call durable, before it is used; :meth:`add` takes it in its turn."""
+        if self.journal is not None:
+            self.journal.add_call(position, call)
+
+    def add(self, call: CallRecord) -> None:
+        """Take the next finished call, in the order of the run."""
+        self._extend_arrays(call)
+        if self._reuse:
+            self._index[call.x.tobytes()] = len(self.calls)
+        self.calls.append(call)
+        self.n_calls += call.status != CallStatus.REUSED
+        if not call.good:
+            self.n_failures += 1
+            return
+        sign, best = self._sign, self.best_acceptable
+        if call.acceptable and (best is None or sign * call.objective < sign * best.objective):
+            self.best_acceptable = call
+
+    def open_generation(self, opened: Any) -> None:
+        """Store the candidates of a generation, before their first call."""
+        if self.journal is not None:
+            self.journal.add_candidates(opened)
+
+    def close_generation(self, generation: Generation, more: Mapping[str, Any], state: Any) -> None:
+        """Store a finished generation, ``more`` about it, and the state of the run after it."""
+        if self.journal is not None:
+            record = {**encode(generation), **more}
+            self.journal.add_generation(generation.generation, record, state)
+
+    def load(
+        self,
+        path: Path,
+        generations: Iterable[Mapping[str, Any]],
+        calls: Iterable[StoredCall],
+        finished: int,
+    ) -> list[dict[str, Any]]:
+        """Take the ``finished`` generations of a journal and their calls; others are `unfinished`.
+
+        Returns
+        -------
+        list of dict
+            What was stored with each generation beside its record.
+
+        Raises
+        ------
+        JournalError
+            If rows are missing.
+        """
+        names = {f.name for f in fields(Generation)}
+        more = []
+        for row in generations:
+            own = {key: value for key, value in row.items() if key in names}
+            more.append({key: value for key, value in row.items() if key not in names})
+            self.generations.append(decode(Generation, own))
+        for stored in calls:
+            if stored.call.generation < finished:
+                self.add(stored.call)
+            else:
+                self.unfinished[stored.position] = stored.call
+        made = self.generations[-1].evaluations if self.generations else 0
+        if len(self.generations) != finished or made != self.n_calls:
+            raise JournalError(f"{path}: the file is damaged (rows are missing).")
+        return more
+
+    def _extend_arrays(self, call: CallRecord) -> None:
+        k = len(self.calls)
+        if k == len(self._points):
+            self._points = np.concatenate((self._points, np.empty_like(self._points)))
+            self._objectives = np.concatenate((self._objectives, np.empty(k)))
+            self._simulated = np.concatenate((self._simulated, np.empty_like(self._simulated)))
+        usable = call.good and call.feasible
+        self._points[k] = self._space.reduce(call.x)
+        self._objectives[k] = self._sign * call.objective if usable else np.nan
+        values = [call.constraints[name] for name in self._limits.names] if usable else np.nan
+        self._simulated[k] = values

@@ -1,0 +1,61 @@
+"""Putting the parts of a run together: ledger, search, and who makes the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from archeng.handlers import make_handler
+from archeng.ledger import Ledger
+from archeng.repair import Repairer
+from archeng.runner.dispatcher import Dispatcher
+from archeng.runner.restarting import RestartingSearch
+from archeng.runner.setup import Setup
+from archeng.runner.starts import Starts
+from archeng.runner.team import RepairTeam
+from archeng.simulator import Evaluator, Gate, make_pool, process_count
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a run is made of, beside the workers that simulate."""
+
+    ledger: Ledger
+    search: RestartingSearch
+    team: RepairTeam
+
+
+def assemble(setup: Setup) -> Parts:
+    """Make ledger and search; the solvers of the repair are compiled here."""
+    options, settings, limits = setup.options, setup.settings, setup.options.limits
+    repairer = Repairer(setup.feasible_set, settings, setup.wide)
+    team = RepairTeam(repairer, process_count(setup.runtime.workers))
+    search = RestartingSearch(
+        make_handler(repairer, team, settings, setup.wide, limits),
+        Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
+        settings,
+        limits,
+        options.population_size,
+        options.restarts,
+    )
+    ledger = Ledger(
+        setup.feasible_set,
+        limits,
+        maximize=options.sense == "maximize",
+        budget=options.max_evaluations,
+        reuse_designs=settings.reuse_designs,
+        earlier=setup.earlier,
+    )
+    return Parts(ledger, search, team)
+
+
+def make_dispatcher(setup: Setup, parts: Parts, clock: Callable[[], float]) -> Dispatcher:
+    """Start the workers, if there is a simulator; ``clock`` tells the seconds since the begin."""
+    runtime, limits = setup.runtime, setup.options.limits
+    evaluator = None
+    if setup.simulator is not None:
+        pool = make_pool(runtime.workers, setup.simulator, runtime.policy.timeout)
+        evaluator = Evaluator(pool, runtime.policy, limits)
+    gate = Gate(setup.feasible_set, parts.search.handler.outside)
+    on_failure = None if runtime.progress is None else runtime.progress.failed
+    return Dispatcher(gate, parts.ledger, evaluator, limits, clock, on_failure)

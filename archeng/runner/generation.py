@@ -1,0 +1,208 @@
+"""`OpenGeneration`: the candidates of a generation, and which of them have to be simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.handlers import Population
+from archeng.known import Found, Limits
+from archeng.ledger import Ledger
+from archeng.model import FeasibleSet
+from archeng.records import CallRecord
+from archeng.repair import Repair, RepairKind
+from archeng.simulator import Call, Design
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One candidate of a generation; the sampled and the repaired point are kept apart.
+
+    Attributes
+    ----------
+    sampled : ndarray
+        Full vector that CMA-ES drew. It may violate constraints: never simulate it.
+    design : Design or None
+        The repaired, feasible design to simulate; None if the repair failed. Handlers that
+        need a simulator defined everywhere do not repair: there it may violate constraints.
+    repair : Repair
+        Its certificate.
+    known : float or None
+        The objective, if this very design was simulated in an earlier generation.
+    """
+
+    sampled: Floats
+    design: Design | None
+    repair: Repair
+    known: float | None = None
+
+    def copy(self, known: float | None) -> Candidate:
+        """Return one that users may write into, with what is known of it."""
+        design = None if self.design is None else self.design.copy()
+        return replace(self, sampled=self.sampled.copy(), design=design, known=known)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenGeneration:
+    """A generation that has been sampled and not yet learned from.
+
+    Attributes
+    ----------
+    number, restart : int
+    first_index : int
+        Of the first of its calls, in the run.
+    population : Population
+        As the handler made it.
+    candidates : tuple of Candidate
+        Those that take part: fewer than the population if the budget cuts it short.
+    positions : tuple of int
+        Of the candidates that have to be simulated.
+    repair_seconds : float
+        Time that sampling and repairing took.
+    """
+
+    number: int
+    restart: int
+    first_index: int
+    population: Population
+    candidates: tuple[Candidate, ...]
+    positions: tuple[int, ...]
+    repair_seconds: float
+
+    @property
+    def size(self) -> int:
+        """Candidates of the population."""
+        return len(self.population.repairs)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the budget does not allow the whole generation."""
+        return len(self.candidates) < self.size
+
+    def record(
+        self, position: int, outcome: Call, violation: float, limits: Limits, elapsed: float
+    ) -> CallRecord:
+        """Return the record of a finished call.
+
+        ``violation`` is the largest one of an explicit constraint, ``limits`` are those of the
+        simulated ones, ``elapsed`` the seconds since the run began.
+        """
+        candidate = self.candidates[position]
+        assert candidate.design is not None
+        repair = candidate.repair
+        return CallRecord(
+            index=self.first_index + self.positions.index(position),
+            generation=self.number,
+            restart=self.restart,
+            x=candidate.design.x,
+            objective=outcome.objective,
+            status=outcome.status.value,
+            max_violation=violation,
+            sampled=candidate.sampled,
+            repair_kind=repair.kind.value,
+            repair_solver=repair.solver,
+            repair_iterations=repair.iterations,
+            repair_distance_squared=repair.distance_squared,
+            kkt_residual=repair.kkt_residual,
+            seconds=outcome.seconds,
+            message=outcome.message.encode("utf-8", "backslashreplace").decode(),
+            attempts=outcome.attempts,
+            constraints=dict(outcome.constraints),
+            violated=_violated(outcome, limits),
+            outputs=dict(outcome.outputs),
+            repair_rows=repair.active,
+            repair_multipliers=repair.multipliers,
+            elapsed=elapsed,
+        )
+
+    def outcomes(
+        self, calls: Mapping[int, CallRecord], ledger: Ledger, sign: float, limits: Limits
+    ) -> Found:
+        """Return what is known of the whole population, to be minimised; NaN: nothing.
+
+        ``calls`` are those of this generation by position.
+        """
+        objectives = np.full(self.size, np.nan)
+        simulated = np.full((self.size, len(limits)), np.nan)
+        for position, candidate in enumerate(self.candidates):
+            call = calls.get(position) or ledger.find(candidate.design)
+            if call is not None and call.good:
+                objectives[position] = sign * call.objective
+                simulated[position] = [call.constraints[name] for name in limits.names]
+        return Found(objectives, simulated)
+
+
+def open_generation(
+    number: int,
+    restart: int,
+    population: Population,
+    repair_seconds: float,
+    feasible_set: FeasibleSet,
+    ledger: Ledger,
+    outside: bool,
+) -> OpenGeneration:
+    """Turn a population into candidates and say which are to be simulated.
+
+    ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    """
+    candidates = [
+        _candidate(feasible_set, x, repair, ledger, outside)
+        for x, repair in zip(population.sampled, population.repairs, strict=True)
+    ]
+    positions, end = _plan(candidates, ledger)
+    return OpenGeneration(
+        number=number,
+        restart=restart,
+        first_index=len(ledger.calls),
+        population=population,
+        candidates=tuple(candidates[:end]),
+        positions=positions,
+        repair_seconds=repair_seconds,
+    )
+
+
+def _candidate(
+    fs: FeasibleSet, sampled: Floats, repair: Repair, ledger: Ledger, outside: bool
+) -> Candidate:
+    simulated = repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
+    design = Design(fs.variables, fs.expand(repair.x)) if simulated else None
+    before = ledger.find(design)
+    return Candidate(
+        fs.expand(sampled), design, repair, None if before is None else before.objective
+    )
+
+
+def _plan(candidates: Sequence[Candidate], ledger: Ledger) -> tuple[tuple[int, ...], int]:
+    """Return the positions of new designs, and how many candidates the budget allows.
+
+    Designs known from earlier runs cost no call.
+    """
+    new: set[bytes] = set()
+    positions: list[int] = []
+    left, calls = ledger.calls_left, 0
+    for position, candidate in enumerate(candidates):
+        design = candidate.design
+        if design is None or candidate.known is not None:
+            continue
+        key = ledger.key(design, position)
+        if key in new:
+            continue
+        if ledger.find_earlier(design) is None:
+            calls += 1
+            if left is not None and calls > left:
+                return tuple(positions), position
+        new.add(key)
+        positions.append(position)
+    return tuple(positions), len(candidates)
+
+
+def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:
+    """Names of the simulated constraints that do not hold."""
+    if not outcome.good:
+        return ()
+    values = np.array([outcome.constraints[name] for name in limits.names])
+    outside = limits.violations(values) > 0
+    return tuple(name for name, bad in zip(limits.names, outside, strict=True) if bad)

@@ -1,0 +1,151 @@
+"""`RestartingSearch`: a handler around CMA-ES, with restarts, as four verbs on a `RunState`.
+
+``init`` opens the first restart, ``ask`` makes the candidates of a generation, ``tell`` lets the
+handler learn from them, ``stop`` ends a restart if a test says so and opens the next, or says why
+there is none. Pure but for the random generator, which is part of the state.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from archeng.blas import one_thread
+from archeng.distribution import Distribution, Floats
+from archeng.handlers import Handler, Population, Search
+from archeng.known import Found, Known, Limits
+from archeng.repair import Repair
+from archeng.runner.starts import Starts
+from archeng.runner.state import Restarts, RunState
+from archeng.settings import Settings
+from archeng.strategy import (
+    Bipop,
+    History,
+    Regime,
+    StopReason,
+    default_population_size,
+    stop_reasons,
+)
+
+logger = logging.getLogger("archeng")
+
+
+@dataclass(frozen=True, eq=False)
+class RestartingSearch:
+    """CMA-ES with restarts.
+
+    Attributes
+    ----------
+    handler : Handler
+        Makes the candidates and says what is learned from them.
+    starts : Starts
+        Where restarts begin.
+    settings : Settings
+    limits : Limits
+        Of the simulated constraints.
+    population_size : int or None
+    max_restarts : int
+    """
+
+    handler: Handler[Any]
+    starts: Starts
+    settings: Settings
+    limits: Limits
+    population_size: int | None = None
+    max_restarts: int = 0
+
+    @property
+    def wide(self) -> Distribution:
+        """The initial search distribution, around any mean."""
+        return self.starts.wide
+
+    @one_thread
+    def init(self, start: Floats | None, rng: np.random.Generator) -> RunState:
+        """Open the first restart at the user's start, repaired, or at a prepared point."""
+        point, points = self.starts.first(start, rng)
+        size = self.population_size or default_population_size(self.wide.n)
+        bipop = Bipop(size, adaptive=self.settings.restart_shares == "adaptive")
+        regime = bipop.first()
+        restarts = Restarts(0, (), bipop, regime, points, 0)
+        return RunState(0, restarts, self._search(point, regime), History(), rng)
+
+    @one_thread
+    def ask(self, state: RunState, known: Known) -> tuple[RunState, Population]:
+        """Make the candidates of the next generation."""
+        search, population = self.handler.ask(state.search, state.rng, known)
+        return replace(state, search=search), population
+
+    @one_thread
+    def tell(
+        self, state: RunState, population: Population, outcomes: Found, known: Known
+    ) -> RunState:
+        """Rank and update; the stopping tests remember the generation.
+
+        Not one of proposals: the tests are about CMA-ES. Candidates that violate a simulated
+        constraint count as failed there.
+        """
+        search = self.handler.tell(state.search, population, outcomes, known, state.rng)
+        tests = state.tests
+        if not population.proposed:
+            acceptable = self.limits.hold(outcomes.simulated)
+            objectives = np.where(acceptable, outcomes.objectives, np.nan)
+            tests = tests.add(objectives, _first_of_each(population.repairs))
+        return replace(state, generation=state.generation + 1, search=search, tests=tests)
+
+    @one_thread
+    def stop(self, state: RunState, proposed: bool, n_calls: int, lowest: float) -> RunState:
+        """End this restart if a test says so and open the next, or say why the search ends.
+
+        ``proposed``: the last generation was one of proposals, from which CMA-ES has not learned.
+        ``lowest`` is the best objective so far, to be minimised.
+        """
+        old = state.restarts
+        spent = n_calls - old.calls_before
+        reasons = self._reasons(state, proposed, spent)
+        if not reasons:
+            return state
+        logger.info("restart %d ends: %s", old.number, reasons[0].value)
+        ended = (*old.ended, reasons[0])
+        if old.number >= self.max_restarts:
+            return replace(state, restarts=replace(old, ended=ended), stop_reason=reasons[0])
+        bipop, regime = old.bipop.spent(old.regime, spent, lowest).next(state.rng)
+        point, points = self.starts.next(old.points, state.rng)
+        restarts = Restarts(old.number + 1, ended, bipop, regime, points, n_calls)
+        search = self._search(point, regime)
+        return replace(state, restarts=restarts, search=search, tests=History())
+
+    def _reasons(self, state: RunState, proposed: bool, spent: int) -> list[StopReason]:
+        """Return why this restart should end, the most telling reason first."""
+        search, regime = state.search, state.restarts.regime
+        reasons: list[StopReason] = []
+        if not proposed:
+            sigma = self.wide.sigma * regime.sigma_factor
+            reasons = stop_reasons(
+                search.state, search.parameters, state.tests, sigma, self.settings
+            )
+        own = self.handler.stop(search)
+        if own is not None and self.settings.stop_tests:
+            reasons.insert(0, own)
+        if (self.handler.outside or self.limits) and StopReason.STAGNATION in reasons:
+            reasons.remove(StopReason.STAGNATION)  # f may well grow on the way to the feasible set
+        if regime.max_evaluations is not None and spent >= regime.max_evaluations:
+            reasons.append(StopReason.RESTART_BUDGET)
+        return reasons
+
+    def _search(self, point: Floats, regime: Regime) -> Search:
+        """Open a restart at a feasible point."""
+        sigma = self.wide.sigma * regime.sigma_factor
+        distribution = replace(self.wide, mean=point, sigma=sigma)
+        search: Search = self.handler.init(distribution, point, regime.population_size)
+        return search
+
+
+def _first_of_each(repairs: tuple[Repair, ...]) -> list[int]:
+    """Positions of the candidates whose repaired point no earlier candidate has."""
+    first: dict[bytes, int] = {}
+    for position, repair in enumerate(repairs):
+        first.setdefault(repair.x.tobytes(), position)
+    return list(first.values())
