@@ -8,7 +8,7 @@ sides). What is left is minimal: for each member there is a point at which all t
 Variables keep their signs throughout.
 
 [CD91] J. W. Chinneck, E. W. Dravnieks, Locating minimal infeasible constraint sets in linear
-programs, ORSA Journal on Computing 3, 1991.
+programs, ORSA Journal on Computing 3, 1991, doi:10.1287/ijoc.3.2.157.
 """
 
 from __future__ import annotations

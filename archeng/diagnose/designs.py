@@ -6,7 +6,7 @@ that violates least is kept and multiplied by random steps that do not violate m
 until designs are feasible. Each stage is a factor of ten (subset simulation [AB01]).
 
 [AB01] S.-K. Au, J. L. Beck, Estimation of small failure probabilities in high dimensions by subset
-simulation, Probabilistic Engineering Mechanics 16, 2001.
+simulation, Probabilistic Engineering Mechanics 16, 2001, doi:10.1016/S0266-8920(01)00019-4.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _MARGIN = 1e-9  # least relative gap that counts as a proof
 _NEAR = 1e-12  # weight of the distance to the start
 _TIGHT = 1e-9  # limits nearer to each other than this are an equation for IPOPT
 _GUARD = 10.0  # weight of what makes a row undefined
-_IPOPT = {
+_IPOPT = {  # tighter than its defaults: HOLDS is 1e-8
     "tol": 1e-9,
     "constr_viol_tol": 1e-10,
     "acceptable_tol": 1e-7,

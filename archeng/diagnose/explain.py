@@ -27,7 +27,7 @@ _NOISE = 1e-3  # changes this much smaller than the largest are errors of the so
 _STARTS = 2  # of each elastic program, besides points at which the others hold
 _SHRINK = (10.0, 10.0, 10.0, 10.0, 3.0, 2.0, 1.4, 1.2, 1.1, 1.03, 1.01)
 """Factors by which a change is made smaller, each as often as that works."""
-_FACTORS = {
+_FACTORS = {  # between two units, and which
     9.80665: "kgf and N",
     25.4: "inch and mm",
     60.0: "minutes and seconds",

@@ -17,13 +17,13 @@ import numpy as np
 
 from archeng.model.variable import Floats
 
-_LINEAR = frozenset(
+_LINEAR = frozenset(  # operations that neither bend nor jump
     (
         ca.OP_INPUT, ca.OP_CONST, ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL,
         ca.OP_DIV, ca.OP_TWICE,
     )
 )  # fmt: skip
-_DOMAINS: dict[int, tuple[float, float, str]] = {
+_DOMAINS: dict[int, tuple[float, float, str]] = {  # range of the argument, what is beyond
     ca.OP_SQRT: (0.0, np.inf, "square root of a negative number"),
     ca.OP_LOG: (0.0, np.inf, "logarithm of a number that is not positive"),
     ca.OP_LOG1P: (-1.0, np.inf, "logarithm of a number that is not positive"),

@@ -6,7 +6,7 @@ contracted by one row after the other, then split. Results are rounded outwards,
 range is a proof. An operation without a rule may have any value, which is always true.
 
 [BGGP99] F. Benhamou, F. Goualard, L. Granvilliers, J.-F. Puget, Revising hull and box consistency,
-ICLP 1999.
+ICLP 1999, pp. 230-244, MIT Press.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _increasing(
     return rule
 
 
-_QUARTER: Interval = (math.pi / 2, math.pi / 2)
+_QUARTER: Interval = (math.pi / 2, math.pi / 2)  # of a turn
 _ARCSINE = _increasing(math.asin, (-1.0, 1.0))
 _FORWARD: dict[int, Callable[..., Interval]] = {
     ca.OP_ASSIGN: lambda a: a,

@@ -22,8 +22,8 @@ from archeng.model.variable import Floats
 
 HOLDS = 1e-8
 """A limit holds if it is exceeded by at most this, in sizes of its quantity."""
-LINEAR_PROGRAM = "linear program"
-INTERVALS = "interval arithmetic"
+LINEAR_PROGRAM, INTERVALS = "linear program", "interval arithmetic"
+"""Names of the proofs."""
 _FIRST = 300  # first points that are kept apart, as typical ones of the box
 _FAR = 6.0  # how far outside the box points are looked for: up to 10**_FAR scales
 _FAR_POINTS, _FAR_KEPT = 600, 6  # points that are looked at there, and remembered

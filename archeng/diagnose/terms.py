@@ -3,8 +3,11 @@
 Every row is written as a sum of coefficients times *terms*; a term is a variable, a product, or
 any other operation of which no more is known than its range over the box. If even with the terms
 as independent variables the rows cannot hold, they cannot hold at all. Products also obey the
-inequalities of McCormick (1976). That settles limits on the same expression, balances with
+inequalities of McCormick [M76]. That settles limits on the same expression, balances with
 products of flows and fractions, and cycles of such rows.
+
+[M76] G. P. McCormick, Computability of global solutions to factorable nonconvex programs: part I,
+Mathematical Programming 10, 1976, doi:10.1007/BF01580665.
 """
 
 from __future__ import annotations

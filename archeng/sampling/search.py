@@ -1,9 +1,11 @@
 """Finding the first feasible points, also on equality manifolds.
 
 Three sources, in this order: repaired uniform samples (multi-start), the paper's CMA-ES on
-the sum of constraint ranks [SA22 ssec:vs-aal-mcr] if those fail, and repaired combinations of
+the sum of constraint ranks [SA22 ssec:vs-aal-mcr, 7.3] if those fail, and repaired combinations of
 the points found so far, which fill the interior. Of the pool, the most different points are
 kept (greedy maximin in units of the initial deviations).
+
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
@@ -190,7 +192,7 @@ class FirstPoints:
         return np.where(fs.boxed, inside, fs.start + np.diag(self.wide.scaled_factor) * z)
 
     def _rank_sum_search(self) -> list[Repair]:
-        """CMA-ES on the sum of the mid-ranks of all violations [SA22 ssec:vs-aal-mcr].
+        """CMA-ES on the sum of the mid-ranks of all violations [SA22 ssec:vs-aal-mcr, 7.3].
 
         The best candidate of each generation is also repaired: under equalities that is what
         turns a nearly feasible point into a feasible one.

@@ -19,11 +19,13 @@ of accepted steps.
 Lengths are in deviations of the variables. Variables whose range nothing limits have a normal
 density around their start instead of a uniform one.
 
-[N03] R. Neal, Slice sampling, Annals of Statistics 31, 2003.
+[N03] R. Neal, Slice sampling, Annals of Statistics 31, 2003,
+doi:10.1214/aos/1056562461.
 [S84] R. Smith, Efficient Monte Carlo procedures for generating points uniformly distributed
-over bounded regions, Operations Research 32, 1984.
+over bounded regions, Operations Research 32, 1984, doi:10.1287/opre.32.6.1296.
 [ZHG18] E. Zappa, M. Holmes-Cerfon, J. Goodman, Monte Carlo on manifolds: sampling densities and
-integrating functions, Communications on Pure and Applied Mathematics 71, 2018.
+integrating functions, Communications on Pure and Applied Mathematics 71, 2018,
+doi:10.1002/cpa.21783.
 """
 
 from __future__ import annotations
