@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -55,7 +56,7 @@ class Variable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", Domain(self.domain))  # files have its name
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of scalar entries."""
         return int(np.prod(self.shape, dtype=int))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Repair:
     iterations: int
     multipliers: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def feasible(self) -> bool:
         """Whether the point satisfies every row exactly."""
         return self.kind not in (RepairKind.FAILED, RepairKind.UNREPAIRED)

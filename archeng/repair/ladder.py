@@ -107,6 +107,16 @@ class Repairer:
         -------
         Repair
         """
+        return self._repair(x, distribution, anchor)
+
+    @one_thread
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None = None
+    ) -> list[Repair]:
+        """Repair points (k, n) one after the other."""
+        return [self._repair(point, distribution, anchor) for point in points]
+
+    def _repair(self, x: Floats, distribution: Distribution, anchor: Floats | None) -> Repair:
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
@@ -135,13 +145,6 @@ class Repairer:
         if point.feasible:
             return repaired(kind, problem, point, iterations)
         return failed(problem, point, iterations, anchor)
-
-    @one_thread
-    def repair_all(
-        self, points: Floats, distribution: Distribution, anchor: Floats | None = None
-    ) -> list[Repair]:
-        """Repair points (k, n) one after the other."""
-        return [self.repair(point, distribution, anchor) for point in points]
 
     def project(
         self,
