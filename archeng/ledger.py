@@ -178,6 +178,11 @@ class Ledger:
         if call.acceptable and (best is None or sign * call.objective < sign * best.objective):
             self.best_acceptable = call
 
+    def add_unfinished(self) -> None:
+        """Take the calls of the open generation of a journal that nothing will go on with."""
+        for call in self.unfinished.values():
+            self.add(call)
+
     def open_generation(self, opened: Any) -> None:
         """Store the candidates of a generation, before their first call."""
         if self.journal is not None:
