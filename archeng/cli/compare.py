@@ -14,7 +14,7 @@ from archeng.errors import SettingsError
 from archeng.journal import readable
 from archeng.model import differences, text_table
 from archeng.options import OPTIONS
-from archeng.report.figures.calls import Curve, plot_comparison
+from archeng.report.figures.calls import plot_comparison
 
 Runs = Mapping[str, JournalRun]
 """Runs by how they are called in tables."""
@@ -207,9 +207,8 @@ def _save_figure(runs: Runs, path: str) -> None:
     if target.is_dir() or not target.resolve().parent.is_dir():
         raise SettingsError(f"--plot {path}: there is no such directory, or it is one.")
     try:
-        results = ((label, run.result) for label, run in runs.items())
-        curves = [Curve(label, r.evaluations, r.maximize) for label, r in results]
-        plot_comparison(curves).savefig(target, dpi=150)
+        figure = plot_comparison({label: run.result for label, run in runs.items()})
+        figure.savefig(target, dpi=150)
     except ImportError as error:
         raise SettingsError(f"--plot: {error}") from error
     except (OSError, ValueError) as error:  # matplotlib: an ending that it does not know

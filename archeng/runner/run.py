@@ -184,6 +184,8 @@ class Run:
         """Return the result so far; the run may go on afterwards."""
         return make_result(
             Account(
+                name=self.feasible_set.name,
+                variables=self.feasible_set.variables,
                 feasible_set=self.feasible_set,
                 ledger=self.ledger,
                 options=self.options,
@@ -328,9 +330,10 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
+        if call is self.ledger.best_acceptable and self.options.reached(call.objective):
+            return StopReason.TARGET
         if call.good:
-            reached = call.acceptable and self.options.reached(call.objective)
-            return StopReason.TARGET if reached else None
+            return None
         logger.info("call %d: %s", call.index, call.message.strip())
         policy = self._runtime.policy
         if policy.on_failure == "raise":
@@ -388,7 +391,7 @@ class Run:
 
     def _early_reason(self) -> StopReason | None:
         """Why a generation under way should be left open: the user, or the time."""
-        if self._interruption.asked:
+        if self._interruption.requested:
             return StopReason.INTERRUPTED
         return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
 
