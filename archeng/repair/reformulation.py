@@ -79,13 +79,6 @@ class Reformulation:
     feasible_set: FeasibleSet
     homogeneous: tuple[Homogeneous, ...] = ()
 
-    def values(self, x: Floats) -> tuple[Floats, bool]:
-        """Rows (m,) at x as the solvers see them, and whether all hold exactly as written."""
-        values = self.feasible_set.values(x)
-        if self.homogeneous:
-            return values, self.written.is_feasible(x)
-        return values, self.written.holds(values)
-
     def slopes(self, values: Floats) -> Floats:
         """Return the derivatives (m,) of rows by those as written, at values (m,) of the former."""
         slopes = np.ones_like(values)

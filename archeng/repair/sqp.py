@@ -22,10 +22,9 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.iterate import Iterate
 from archeng.repair.linearised import is_large
-from archeng.repair.problem import Problem
-from archeng.repair.step import CompiledSteps, SqpStep, StepKind
+from archeng.repair.problem import Problem, RowLimits
+from archeng.repair.step import CompiledSteps, Iterate, SqpStep, StepKind
 from archeng.repair.working_set import WorkingSetSteps
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
@@ -90,29 +89,21 @@ class SequentialQp:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._steps = (
-            WorkingSetSteps(feasible_set) if is_large(feasible_set) else CompiledSteps(feasible_set)
-        )
+        self.name = "qp" if feasible_set.is_linear else "sqp"
+        make = WorkingSetSteps if is_large(feasible_set) else CompiledSteps
+        self._steps: WorkingSetSteps | CompiledSteps = make(feasible_set)
 
     def solve(
-        self,
-        problem: Problem,
-        lower: Floats,
-        upper: Floats,
-        z: Floats,
-        effort: Effort = THOROUGH,
+        self, problem: Problem, limits: RowLimits, z: Floats, effort: Effort = THOROUGH
     ) -> SolverAnswer:
-        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
-        fs = self._set
-        self._steps.load(problem, lower, upper)
-        if fs.is_linear:
-            step = self._steps.first_step(z)
+        """Minimise |z|^2 / 2 subject to the limits of the rows, starting from ``z``."""
+        here, step = self._steps.first_step(problem, limits, z)
+        if here is None:  # all rows are linear
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return SolverAnswer(outcome, z + step.d, step.u, 1, step.unsteady)
         self._indefinite = False
         self._hopeless = 0
-        u = np.zeros(fs.m)
-        here, step = self._steps.evaluate(z, u), self._steps.step("identity")
+        u = np.zeros(self._set.m)
         rho, n_relaxed, u_kept = 1.0, 0, u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
@@ -138,12 +129,13 @@ class SequentialQp:
                 return SolverAnswer(outcome, z, step.u, iteration)
             relaxed = step.relaxed
             n_relaxed += relaxed
-            u = np.zeros(fs.m) if relaxed else step.u
+            u = np.zeros_like(u) if relaxed else step.u
             u_kept = u_kept if relaxed else step.u
             rho = 1.0 if relaxed else rho
             z, here, moved = accepted
             steep = (here.flattest, here.steepest)
-            if _converged(here) and not relaxed:
+            solved = here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)
+            if solved and not relaxed:
                 return SolverAnswer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
             if moved < _STEP_TOLERANCE * (1.0 + here.size):
                 outcome = Outcome.CONVERGED if here.satisfied else Outcome.INFEASIBLE
@@ -151,10 +143,9 @@ class SequentialQp:
             step = self._steps.step(self._next_kind(step, u))
         return SolverAnswer(Outcome.FAILED, z, u_kept, effort.iterations)
 
-    def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
+    def step(self, problem: Problem, z: Floats) -> Floats | None:
         """Return the shortest step (n,) to the linearised rows, None if there is none."""
-        self._steps.load(problem, lower, upper)
-        step = self._steps.first_step(z)
+        _, step = self._steps.first_step(problem, problem.nearest, z)
         return step.d if step.solved else None
 
     def _search(
@@ -241,8 +232,3 @@ class SequentialQp:
         price = _PRICE * (1.0 + float(np.abs(z).max()))
         here = self._steps.evaluate(z, np.zeros_like(u))
         return here, self._steps.step("elastic", price=price)
-
-
-def _converged(here: Iterate) -> bool:
-    """Whether the iterate solves the problem."""
-    return here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)
