@@ -86,32 +86,33 @@ class Repair:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedPoint:
-    """A certified answer: the vector to simulate and what is known about it.
+    """A certified answer: the vector to simulate, its rows, and what is known about it.
 
     ``on_target``: it is feasible, and the pinned rows of an intersection problem lie on their
     boundaries.
     """
 
+    problem: Problem
+    answer: SolverAnswer
+    solver: str
     y: Floats
     values: Floats
     feasible: bool
-    on_target: bool
-    residual: float
-    solver: str
-    multipliers: Floats
+    on_target: bool = False
+    residual: float = np.inf
 
 
-def repaired(kind: RepairKind, problem: Problem, point: CertifiedPoint, iterations: int) -> Repair:
+def repaired(kind: RepairKind, point: CertifiedPoint, iterations: int) -> Repair:
     """Return the certificate of a feasible answer."""
-    distribution = problem.metric.distribution
+    problem = point.problem
     active = _active(problem, point.values)
-    prices = np.abs(point.multipliers / problem.norms)
+    prices = np.abs(point.answer.multipliers / problem.norms)
     if problem.reformulation.homogeneous:
         prices = prices * problem.reformulation.slopes(point.values)
     return Repair(
         kind=kind,
         x=point.y,
-        distance_squared=distribution.distance_squared(problem.x, point.y),
+        distance_squared=problem.metric.distribution.distance_squared(problem.x, point.y),
         max_violation=0.0,
         kkt_residual=point.residual,
         active=active,
@@ -121,17 +122,16 @@ def repaired(kind: RepairKind, problem: Problem, point: CertifiedPoint, iteratio
     )
 
 
-def failed(
-    problem: Problem, point: CertifiedPoint, iterations: int, anchor: Floats | None
-) -> Repair:
+def failed(point: CertifiedPoint, iterations: int, anchor: Floats | None) -> Repair:
     """Return the record of a failure, as far away as the known feasible point if there is one.
 
     A solver that gives up where it began would otherwise get the best g-rank.
     """
-    distribution, x = problem.metric.distribution, problem.x
-    distance = distribution.distance_squared(x, point.y)
+    problem = point.problem
+    squared = problem.metric.distribution.distance_squared
+    distance = squared(problem.x, point.y)
     if anchor is not None:
-        distance = max(distance, distribution.distance_squared(x, anchor))
+        distance = max(distance, squared(problem.x, anchor))
     violation = float(problem.reformulation.written.violations(point.y).max())
     active = _active(problem, point.values)
     return Repair(
@@ -153,17 +153,18 @@ def unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
     return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(active.tolist()), "none", 0)
 
 
-def is_better(a: CertifiedPoint, b: CertifiedPoint, fs: FeasibleSet) -> bool:
+def is_better(a: CertifiedPoint, b: CertifiedPoint) -> bool:
     """Feasible before infeasible; then the smaller residual, or the smaller violation."""
     if a.feasible != b.feasible:
         return a.feasible
     if a.feasible:
         return a.residual < b.residual
-    return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
+    violations = a.problem.feasible_set.violations_of
+    return bool(violations(a.values).max() < violations(b.values).max())
 
 
 def certified(
-    problem: Problem, answer: SolverAnswer, limits: RowLimits, name: str
+    problem: Problem, limits: RowLimits, answer: SolverAnswer, solver: str
 ) -> CertifiedPoint:
     """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
     z, gradient = answer.z, answer.residual
@@ -177,14 +178,14 @@ def certified(
         z, gradient = z + step, None
         y, values, feasible = problem.at(z)
     if not feasible:
-        return CertifiedPoint(y, values, False, False, np.inf, name, answer.multipliers)
+        return CertifiedPoint(problem, answer, solver, y, values, feasible)
     with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
         outside = np.maximum(limits[0] - values, values - limits[1]) / problem.norms
     on_target = bool(outside.max() <= _ON_TARGET)
     if gradient is None:
         gradient = _lagrangian_gradient(problem, y, answer.multipliers)
     residual = gradient / (1.0 + float(np.abs(z).max()))
-    return CertifiedPoint(y, values, True, on_target, residual, name, answer.multipliers)
+    return CertifiedPoint(problem, answer, solver, y, values, feasible, on_target, residual)
 
 
 def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits) -> Floats | None:

@@ -131,7 +131,7 @@ class Repairer:
             return unchanged(fs, x, values)
         first = self._problem(distribution, x, values)
         iterations = 0
-        fallback: tuple[RepairKind, Problem, CertifiedPoint] | None = None
+        fallback: tuple[RepairKind, CertifiedPoint] | None = None
         for attempt in self._attempts(first, anchor):
             kind, limits, solver, start, effort = attempt
             problem, answer = first, solver.solve(first, limits, start, effort)
@@ -141,18 +141,18 @@ class Repairer:
                 continue
             if converged and not fs.is_linear:
                 problem, limits, answer = self._rescaled(problem, attempt, answer)
-            point = certified(problem, answer, limits, solver.name)
+            point = certified(problem, limits, answer, solver.name)
             if kind is RepairKind.INTERSECTION and not point.on_target:
                 continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
-                return repaired(kind, problem, point, iterations)
-            if fallback is None or is_better(point, fallback[2], first.feasible_set):
-                fallback = (kind, problem, point)
+                return repaired(kind, point, iterations)
+            if fallback is None or is_better(point, fallback[1]):
+                fallback = kind, point
         assert fallback is not None
-        kind, problem, point = fallback
+        kind, point = fallback
         if point.feasible:
-            return repaired(kind, problem, point, iterations)
-        return failed(problem, point, iterations, anchor)
+            return repaired(kind, point, iterations)
+        return failed(point, iterations, anchor)
 
     def project(
         self, x: Floats, distribution: Distribution, rows: Integers, sides: Floats, anchor: Floats
@@ -181,13 +181,13 @@ class Repairer:
             for start in (problem.first_start(), distribution.whiten(anchor - x)):
                 answer = solver.solve(problem, limits, start)
                 iterations += answer.iterations
-                point = certified(problem, answer, limits, solver.name)
+                point = certified(problem, limits, answer, solver.name)
                 if point.on_target and point.residual <= _KKT_TOLERANCE:
-                    return repaired(kind, problem, point, iterations)
-                if best is None or is_better(point, best, problem.feasible_set):
+                    return repaired(kind, point, iterations)
+                if best is None or is_better(point, best):
                     best = point
         assert best is not None
-        return failed(problem, best, iterations, anchor)
+        return failed(best, iterations, anchor)
 
     def towards(self, x: Floats, distribution: Distribution, start: Floats) -> Repair:
         """Return a feasible point near x by a short search from a feasible point.
@@ -199,10 +199,11 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return unchanged(fs, x, values)
-        problem, point, iterations = self._short_search(x, values, distribution, start)
+        point = self._short_search(x, values, distribution, start)
+        iterations = point.answer.iterations
         if point.feasible:
-            return repaired(RepairKind.NEAREST, problem, point, iterations)
-        return failed(problem, point, iterations, start)
+            return repaired(RepairKind.NEAREST, point, iterations)
+        return failed(point, iterations, start)
 
     def near(self, x: Floats, distribution: Distribution, start: Floats) -> NearbyPoint | None:
         """Return the point of :meth:`towards` without a record; None if the search fails."""
@@ -210,21 +211,21 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return NearbyPoint(x, True)
-        _, point, _ = self._short_search(x, values, distribution, start)
+        point = self._short_search(x, values, distribution, start)
         return NearbyPoint(point.y, point.residual <= _NEAREST) if point.feasible else None
 
     def _short_search(
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
-    ) -> tuple[Problem, CertifiedPoint, int]:
+    ) -> CertifiedPoint:
         """Search from a feasible point, then from x itself."""
         problem = self._problem(distribution, x, values)
-        solver = next(self._solvers())
-        answer = solver.solve(problem, problem.nearest, distribution.whiten(start - x), NEARBY)
-        point = certified(problem, answer, problem.nearest, solver.name)
-        if not point.feasible:
-            answer = solver.solve(problem, problem.nearest, problem.first_start(), NEARBY)
-            point = certified(problem, answer, problem.nearest, solver.name)
-        return problem, point, answer.iterations
+        limits, solver = problem.nearest, next(self._solvers())
+        answer = solver.solve(problem, limits, distribution.whiten(start - x), NEARBY)
+        point = certified(problem, limits, answer, solver.name)
+        if point.feasible:
+            return point
+        answer = solver.solve(problem, limits, problem.first_start(), NEARBY)
+        return certified(problem, limits, answer, solver.name)
 
     def inset(self, x: Floats, distribution: Distribution) -> Repair:
         """Return a feasible point as far inside the limits as repaired points are.

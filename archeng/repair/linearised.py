@@ -149,21 +149,7 @@ def _sparse_output(function: Any, output: int, sparsity: Any | None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LinearisedPoint:
-    """The rows at z: values, gradients and room to the limits.
-
-    Attributes
-    ----------
-    usable : ndarray of bool, shape (m,)
-        Rows that are defined at z and not infinitely steep; the others leave the linearisation.
-    low, high : ndarray, shape (m,)
-        Limits of the change of the scaled rows; infinite for those that are not usable.
-    excess : ndarray, shape (m,)
-        Scaled violations.
-    violation : float
-        Their sum; infinite if a row is undefined.
-    farthest : float
-        How far the worst row is beyond its slack; at most 0 if all are satisfied.
-    """
+    """The rows at z: values, gradients and room to the limits."""
 
     rows: SparseRows
     L: Floats
@@ -171,12 +157,12 @@ class LinearisedPoint:
     y: Floats
     c: Floats
     nonzeros: Floats
-    usable: Any
-    low: Floats
+    usable: Any  # rows (m,) that are defined and not infinitely steep; others are left out
+    low: Floats  # limits of the change of the scaled rows; infinite where not usable
     high: Floats
-    excess: Floats
-    violation: float
-    farthest: float
+    excess: Floats  # scaled violations, shape (m,)
+    violation: float  # their sum; infinite if a row is undefined
+    farthest: float  # how far the worst row is beyond its slack; at most 0 if all are satisfied
 
     def changes(self, d: Floats) -> Floats:
         """Return the changes (m,) of the linearised rows along a step d (n,)."""

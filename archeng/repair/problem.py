@@ -68,37 +68,20 @@ class Metric:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One point to repair, with scaled rows. Made by :class:`ProblemMaker`.
-
-    Attributes
-    ----------
-    reformulation : Reformulation
-    feasible_set : FeasibleSet
-        The one that the solvers see; rows and limits are meant as they are there.
-    values : ndarray, shape (m,)
-        Rows at ``x``.
-    norms, margins, slack : ndarray, shape (m,)
-        Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
-    nearest : (lower, upper)
-        Limits of [SA22 eq:nearest, (6)], a margin inside those of the model.
-    pinned : (lower, upper)
-        Limits of [SA22 eq:intersection, (5)], whether or not there can be a solution.
-    crowded, ambiguous : bool
-        More pinned rows than variables; a row that cannot be pinned.
-    """
+    """One point to repair, with scaled rows. Made by :class:`ProblemMaker`."""
 
     reformulation: Reformulation
-    feasible_set: FeasibleSet
+    feasible_set: FeasibleSet  # the one that the solvers see; rows are meant as they are there
     metric: Metric
     x: Floats
-    values: Floats
-    norms: Floats
-    margins: Floats
-    slack: Floats
-    nearest: RowLimits
-    pinned: RowLimits
-    crowded: bool
-    ambiguous: bool
+    values: Floats  # rows at x, shape (m,)
+    norms: Floats  # scale of each row, shape (m,)
+    margins: Floats  # how far inside the aim is, in raw units, shape (m,)
+    slack: Floats  # scaled tolerance, shape (m,)
+    nearest: RowLimits  # of [SA22 eq:nearest, (6)], a margin inside those of the model
+    pinned: RowLimits  # of [SA22 eq:intersection, (5)], whether or not there can be a solution
+    crowded: bool  # more pinned rows than variables
+    ambiguous: bool  # a row cannot be pinned
 
     @cached_property
     def intersection(self) -> RowLimits | None:

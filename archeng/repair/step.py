@@ -62,70 +62,31 @@ StepKind = Literal["identity", "plain", "augmented", "reflected", "elastic"]
 
 
 class Iterate(NamedTuple):
-    """The rows at an iterate z with multipliers u.
+    """The rows at an iterate z with multipliers u."""
 
-    Attributes
-    ----------
-    c : ndarray, shape (m,)
-        Scaled rows at z.
-    violation : float
-        Sum of the scaled violations at z; infinite if a row is undefined there.
-    satisfied : bool
-        Every row is within its slack at z.
-    residual : float
-        Largest entry of z + A^T u, 0 at a solution.
-    size : float
-        Largest entry of z.
-    half_squared : float
-        |z|^2 / 2.
-    flattest, steepest : float
-        Shortest and longest scaled gradient at z of the rows with a multiplier.
-    """
-
-    c: Floats
-    violation: float
-    satisfied: bool
-    residual: float
-    size: float
-    half_squared: float
-    flattest: float
-    steepest: float
+    c: Floats  # scaled rows, shape (m,)
+    violation: float  # sum of the scaled violations; infinite if a row is undefined
+    satisfied: bool  # every row is within its slack
+    residual: float  # largest entry of z + A^T u, 0 at a solution
+    size: float  # largest entry of z
+    half_squared: float  # |z|^2 / 2
+    flattest: float  # shortest scaled gradient of the rows with a multiplier
+    steepest: float  # longest one
 
 
 class SqpStep(NamedTuple):
-    """The step from an iterate z.
+    """The step from an iterate z."""
 
-    Attributes
-    ----------
-    d, u : ndarray, shapes (n,) and (m,)
-        Step and its multipliers.
-    Ad : ndarray, shape (m,)
-        Predicted change of the scaled rows along the step.
-    unsteady : float
-        Largest entry of the gradient of the quadratic model at the step, 0 if solved exactly.
-    longest, largest : float
-        Largest entries of the step and of its multipliers.
-    slope : float
-        Derivative of |z|^2 / 2 along the step.
-    solved : bool
-        The quadratic program was solved: the step satisfies the linearised rows (unless they
-        were relaxed) and is stationary.
-    relaxed : bool
-        The step comes from the elastic program.
-    reflected : bool
-        Negative eigenvalues of W were reflected.
-    """
-
-    d: Floats
-    u: Floats
-    Ad: Floats
-    unsteady: float
-    longest: float
-    largest: float
-    slope: float
-    solved: bool
-    relaxed: bool
-    reflected: bool
+    d: Floats  # shape (n,)
+    u: Floats  # multipliers, shape (m,)
+    Ad: Floats  # predicted change of the scaled rows along the step, shape (m,)
+    unsteady: float  # largest entry of the gradient of the quadratic model, 0 if solved exactly
+    longest: float  # largest entry of the step
+    largest: float  # largest entry of its multipliers
+    slope: float  # derivative of |z|^2 / 2 along the step
+    solved: bool  # it satisfies the linearised rows (unless relaxed) and is stationary
+    relaxed: bool  # it comes from the elastic program
+    reflected: bool  # negative eigenvalues of W were reflected
 
 
 class CompiledSteps:

@@ -49,14 +49,7 @@ _RETURNED = 1e-3  # how near a step back has to come, in units of the step
 class FeasibleWalk:
     """Points that walk on a feasible set at the same time, each independent of the others.
 
-    Parameters
-    ----------
-    manifold : EqualityManifold
-    points : ndarray, shape (k, n)
-        Feasible points.
-    unlimited : ndarray of int
-        Variables with a normal density.
-    rng : numpy.random.Generator
+    They begin at feasible ``points`` (k, n). ``unlimited`` are the variables with a normal density.
     """
 
     def __init__(
@@ -76,7 +69,10 @@ class FeasibleWalk:
             with np.errstate(over="ignore", invalid="ignore"):
                 _, self._gradients, _ = manifold.residuals(self.points)
         else:
-            normals = _normals(manifold, self.points)
+            normals = np.zeros((0, points.shape[1]))
+            if len(manifold.indices):
+                _, jacobian, _ = manifold.residuals(self.points[:1])
+                normals = np.linalg.qr(jacobian[0].T)[0].T  # orthonormal, shape (m_e, n)
             self._tangent = np.eye(normals.shape[1]) - normals.T @ normals
             self._sparse = _sparse_directions(normals, self._line.rows * manifold.scale, rng)
 
@@ -84,10 +80,7 @@ class FeasibleWalk:
     def step(self, learn: bool) -> float:
         """Move every point once; return the share that moved.
 
-        Parameters
-        ----------
-        learn : bool
-            Whether the lengths and directions of later steps may depend on the points.
+        ``learn`` says whether lengths and directions of later steps may depend on the points.
         """
         if self._manifold.curved:
             share = self._curved_step()
@@ -114,7 +107,7 @@ class FeasibleWalk:
             if len(todo) == 0:
                 break
             t = left[todo] + rng.random(len(todo)) * (right[todo] - left[todo])
-            y = self._line.clip(x[todo] + t[:, None] * u[todo] * scale)
+            y = np.clip(x[todo] + t[:, None] * u[todo] * scale, *self._line.box)
             good = self._log_density(y) >= level[todo]
             if not self._rows.feasible_set.is_linear:
                 good &= self._rows.hold(y)
@@ -223,7 +216,7 @@ class _LineEnds:
         self._lower = fs.lower[flat] - manifold.rows.offsets[flat]
         self._upper = fs.upper[flat] - manifold.rows.offsets[flat]
         self._level = _ROUNDING * np.linalg.norm(self._A * manifold.scale, axis=1)
-        self._box = fs.box()
+        self.box = fs.bounds
 
     def ends(self, x: Floats, u: Floats) -> tuple[Floats, Floats]:
         """Return the ends t <= 0 and t >= 0 (k,) of lines x + t u, perhaps infinite."""
@@ -233,19 +226,6 @@ class _LineEnds:
         low = np.where(level, -np.inf, np.fmin(a, b)).max(axis=1, initial=-np.inf)
         high = np.where(level, np.inf, np.fmax(a, b)).min(axis=1, initial=np.inf)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
-
-    def clip(self, x: Floats) -> Floats:
-        """Points (k, n) with the rounding errors at the bounds removed."""
-        return np.clip(x, *self._box)
-
-
-def _normals(manifold: EqualityManifold, points: Floats) -> Floats:
-    """Orthonormal normals (m_e, n) of a manifold without curvature."""
-    if len(manifold.indices) == 0:
-        return np.zeros((0, len(manifold.scale)))
-    _, jacobian, _ = manifold.residuals(points[:1])
-    q, _ = np.linalg.qr(jacobian[0].T)
-    return np.asarray(q.T)
 
 
 def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) -> Floats:
