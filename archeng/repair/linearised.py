@@ -108,10 +108,25 @@ class SparseRows:
 
 
 class _Nonzeros:
-    """The nonzeros of one output of a CasADi function, column by column."""
+    """The nonzeros of one output of a CasADi function, column by column.
+
+    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
+    then the pattern is ``sparsity``, or full.
+    """
 
     def __init__(self, function: Any, output: int, sparsity: Any | None) -> None:
-        sparse = _sparse_output(function, output, sparsity)
+        sizes = [function.size_in(i) for i in range(function.n_in())]
+        try:
+            inputs = [ca.SX.sym("x", *size) for size in sizes]
+            matrix = function.call(inputs)[output]
+        except RuntimeError:
+            inputs = [ca.MX.sym("x", *size) for size in sizes]
+            matrix = function.call(inputs)[output]
+        if sparsity is not None:
+            matrix = ca.project(matrix, sparsity)
+        elif isinstance(matrix, ca.SX):
+            matrix = ca.sparsify(matrix)
+        sparse: Any = ca.Function("nonzeros", inputs, [matrix])
         pattern = sparse.sparsity_out(0)
         self.row = np.array(pattern.row(), dtype=np.intp)
         self.column = np.array(pattern.get_col(), dtype=np.intp)
@@ -125,26 +140,6 @@ class _Nonzeros:
             target[:] = value
         self._evaluate()
         return self._out
-
-
-def _sparse_output(function: Any, output: int, sparsity: Any | None) -> Any:
-    """Return a function for one output without its zeros.
-
-    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
-    then the pattern is ``sparsity``, or full.
-    """
-    sizes = [function.size_in(i) for i in range(function.n_in())]
-    try:
-        inputs = [ca.SX.sym("x", *size) for size in sizes]
-        matrix = function.call(inputs)[output]
-    except RuntimeError:
-        inputs = [ca.MX.sym("x", *size) for size in sizes]
-        matrix = function.call(inputs)[output]
-    if sparsity is not None:
-        matrix = ca.project(matrix, sparsity)
-    elif isinstance(matrix, ca.SX):
-        matrix = ca.sparsify(matrix)
-    return ca.Function("nonzeros", inputs, [matrix])
 
 
 @dataclass(frozen=True, eq=False)

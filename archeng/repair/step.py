@@ -62,8 +62,10 @@ StepKind = Literal["identity", "plain", "augmented", "reflected", "elastic"]
 
 
 class Iterate(NamedTuple):
-    """The rows at an iterate z with multipliers u."""
+    """An iterate and its rows."""
 
+    z: Floats  # whitened displacement, shape (n,)
+    u: Floats  # multipliers, shape (m,)
     c: Floats  # scaled rows, shape (m,)
     violation: float  # sum of the scaled violations; infinite if a row is undefined
     satisfied: bool  # every row is within its slack
@@ -133,7 +135,7 @@ class CompiledSteps:
         arrays["u"][:] = u
         self._function("iterate")()
         violation, excess, *others = arrays["summary"].tolist()
-        return Iterate(arrays["c"].copy(), violation, excess <= 0.0, *others)
+        return Iterate(z, u, arrays["c"].copy(), violation, excess <= 0.0, *others)
 
     def first_step(
         self, problem: Problem, limits: RowLimits, z: Floats

@@ -94,6 +94,8 @@ class WorkingSetSteps:
             lengths = np.sqrt(np.sum(A * A, axis=1))
             self._point, self._u, self._held, self._A = point, u, held, A
             return Iterate(
+                z=z,
+                u=u,
                 c=point.c,
                 violation=point.violation,
                 satisfied=point.farthest <= 0.0,
