@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 
 
 def _nothing() -> Floats:
@@ -48,6 +48,37 @@ class Limits:
     def hold(self, values: Floats) -> NDArray[np.bool_]:
         """Whether all constraints hold, for each row of values (k, m)."""
         return np.asarray(np.all((values >= self.lower) & (values <= self.upper), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The finite limits of some quantities as functions g <= 0, lower ones first.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (k,)
+        Which quantity.
+    sign : ndarray, shape (k,)
+        1 for upper, -1 for lower limits.
+    level : ndarray, shape (k,)
+    """
+
+    index: Integers
+    sign: Floats
+    level: Floats
+
+    @classmethod
+    def of(cls, lower: Floats, upper: Floats, units: Floats | None = None) -> Sides:
+        """List the finite ones of limits (m,), over units (m,) of the quantities."""
+        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        index = np.concatenate((low, high))
+        level = np.concatenate((lower[low], upper[high]))
+        sign = np.concatenate((-np.ones(len(low)), np.ones(len(high))))
+        return cls(index, sign, level if units is None else level / units[index])
+
+    def excess(self, values: Floats) -> Floats:
+        """G (..., k) for values (..., m) of the quantities: positive where a limit is exceeded."""
+        return np.asarray(self.sign * (values[..., self.index] - self.level), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import NeverStops, Population, Search, as_sampled, plain_search
+from archeng.handlers.base import BaseHandler, Population, Search, as_sampled, plain_search
 from archeng.known import Found, Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
@@ -67,14 +67,10 @@ class ActiveSetSearch(Search):
     suspended: bool = False
 
 
-class ActiveSet(NeverStops):
+class ActiveSet(BaseHandler):
     """The active-set (1+1)-ES as a handler; generations have one candidate."""
 
-    outside = False
     state_type = ActiveSetSearch
-
-    def __init__(self, repairer: Repairer) -> None:
-        self._repairer = repairer
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ActiveSetSearch:
         """Start at a feasible point, which is the first candidate."""
@@ -92,9 +88,7 @@ class ActiveSet(NeverStops):
         """Make the offspring: the parent itself until it was simulated."""
         parent = search.anchor
         if not search.simulated:
-            return search, Population(
-                parent[None], (as_sampled(self._repairer.feasible_set, parent),)
-            )
+            return search, Population(parent[None], (as_sampled(self._set, parent),))
         x = sample(search.state, search.parameters, rng)
         rows = np.array(search.rows, dtype=np.intp)
         keep = np.ones(len(rows), dtype=bool)

@@ -8,13 +8,21 @@ points are used for the objective only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import NeverStops, Population, Search, plain_search, updated
-from archeng.known import Found, Known, Limits
+from archeng.handlers.base import (
+    BaseHandler,
+    HandlerParts,
+    Population,
+    RepairsMany,
+    Search,
+    plain_search,
+    updated,
+)
+from archeng.known import Found, Known
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
@@ -22,15 +30,6 @@ from archeng.strategy import default_population_size, sample
 
 _COINCIDE = 1e-8  # in standard deviations of the search distribution
 _REMEMBERED = 500  # designs among which repeated ones are looked for
-
-
-class Repairs(Protocol):
-    """Whoever repairs a whole generation."""
-
-    def repair_all(
-        self, points: Floats, distribution: Distribution, anchor: Floats | None
-    ) -> list[Repair]:
-        """Repair points (k, n) in the metric of the distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,28 +43,15 @@ class ArchSearch(Search):
 A = TypeVar("A", bound=ArchSearch)
 
 
-class Arch(NeverStops):
-    """ARCH as a handler. It also ranks by simulated constraints.
+class Arch(BaseHandler):
+    """ARCH as a handler. It also ranks by simulated constraints."""
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Repairs the mean.
-    team : Repairs
-        Repairs whole generations; the repairer itself, or several processes.
-    settings : Settings
-    limits : Limits
-        Of the simulated constraints.
-    """
-
-    outside = False
+    handles_simulated = True
     state_type = ArchSearch
 
-    def __init__(
-        self, repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
-    ) -> None:
-        self._repairer, self._team, self._settings = repairer, team, settings
-        self._limits = limits or Limits()
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._team, self._limits = parts.team, parts.limits
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
@@ -120,7 +106,7 @@ def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) ->
 
 def sample_population(
     search: Search,
-    repairer: Repairs,
+    repairer: RepairsMany,
     rng: np.random.Generator,
     known: Floats | None = None,
 ) -> Population:
@@ -130,7 +116,7 @@ def sample_population(
 
 
 def repair_population(
-    search: Search, repairer: Repairs, x: Floats, known: Floats | None = None
+    search: Search, repairer: RepairsMany, x: Floats, known: Floats | None = None
 ) -> Population:
     """Repair sampled candidates x (lambda, n).
 

@@ -30,8 +30,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    NeverStops,
+    BaseHandler,
+    HandlerParts,
     Population,
     Search,
     last_if_undefined,
@@ -39,9 +41,7 @@ from archeng.handlers.base import (
     updated,
 )
 from archeng.known import Found, Known
-from archeng.model import FeasibleSet
 from archeng.repair import Repair, RepairKind
-from archeng.settings import Settings
 from archeng.strategy import sample
 
 
@@ -53,15 +53,21 @@ class PenaltySearch(Search):
     ranges: Floats
 
 
-class BoxPenalty(NeverStops):
+class BoxPenalty(BaseHandler):
     """AP-BCH as a handler, for models with bounds only."""
 
-    outside = False
     state_type = PenaltySearch
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._settings = settings
-        self._low, self._high = feasible_set.box()
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        fs = self._set
+        if fs.m > len(fs.bounded):
+            row = fs.rows[len(fs.bounded)]
+            raise SettingsError(
+                f"handler={self._settings.handler!r} handles bounds of variables only, but the "
+                f'model has the {row.kind.value} constraint {row}; use "arch".'
+            )
+        self._low, self._high = fs.box()
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> PenaltySearch:
         """Start a restart: no weights yet."""

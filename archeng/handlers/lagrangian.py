@@ -36,18 +36,17 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    NeverStops,
+    BaseHandler,
+    HandlerParts,
     Population,
+    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
     plain_search,
     updated,
 )
-from archeng.handlers.sides import Sides
 from archeng.known import Found, Known
-from archeng.model import FeasibleSet
-from archeng.settings import Settings
 from archeng.strategy import sample
 
 D_GAMMA, D_OMEGA, K1, K2 = 5.0, 5.0, 3.0, 5.0  # [AAH17]
@@ -79,15 +78,15 @@ class LagrangianSearch(Search):
     q: float
 
 
-class AugmentedLagrangian(NeverStops):
+class AugmentedLagrangian(BaseHandler):
     """AL as a handler. The last candidate of each generation is the mean."""
 
     outside = True
     state_type = LagrangianSearch
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._set, self._settings = feasible_set, settings
-        self._sides = Sides.of(feasible_set)
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._sides = RowSides(self._set)
 
     def init(
         self, distribution: Distribution, anchor: Floats, size: int | None

@@ -12,35 +12,37 @@ Transactions on Evolutionary Computation 4(3), 2000.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
+from archeng.checks import is_real, shown
 from archeng.distribution import Distribution, Floats, Integers
+from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    NeverStops,
+    BaseHandler,
+    HandlerParts,
     Population,
+    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
     plain_search,
     updated,
 )
-from archeng.handlers.sides import Sides
 from archeng.known import Found, Known
-from archeng.model import FeasibleSet
-from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class _Ranked(NeverStops):
+class _Ranked(BaseHandler):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True
     state_type = Search
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._set, self._settings = feasible_set, settings
-        self._sides = Sides.of(feasible_set)
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._sides = RowSides(self._set)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
         """Start a restart."""
@@ -77,12 +79,29 @@ class MultipleConstraintRanking(_Ranked):
         return np.argsort(mcr_fitness(f, violations), kind="stable")
 
 
+@dataclass(frozen=True, kw_only=True)
+class StochasticRankingOptions:
+    """``ranking_probability`` of comparing by the objective though a candidate is infeasible."""
+
+    ranking_probability: float = 0.45
+
+    def __post_init__(self) -> None:
+        p = self.ranking_probability
+        if not is_real(p) or not 0 <= p <= 1:
+            raise SettingsError(
+                f"ranking_probability must be a number between 0 and 1, got {shown(p)}."
+            )
+
+
 class StochasticRanking(_Ranked):
     """Stochastic ranking: a bubble sort that now and then ignores the violations."""
 
+    def _options(self, parts: HandlerParts) -> None:
+        self._probability = parts.options(StochasticRankingOptions).ranking_probability
+
     def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
         total = np.sum(violations**2, axis=1)
-        return stochastic_order(f, total, self._settings.ranking_probability, rng)
+        return stochastic_order(f, total, self._probability, rng)
 
 
 def competition_ranks(values: Floats) -> Floats:

@@ -367,9 +367,7 @@ class Run:
         self.stop_reason = reason
         self._call_back()
 
-    def _after_learning(
-        self, generation: OpenGeneration, record: Generation
-    ) -> StopReason | None:
+    def _after_learning(self, generation: OpenGeneration, record: Generation) -> StopReason | None:
         """Stopping tests and restarts; everything is stored. Return why the search ends, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]

@@ -198,7 +198,10 @@ def reopen(journal: Journal, state: RunState, kind: type[Search]) -> OpenedState
         return None
     opened = reopened(data, kind)
     _check_shapes(opened.search, len(state.search.anchor))
-    if opened.population.sampled.shape != (len(opened.population.repairs), len(state.search.anchor)):
+    if opened.population.sampled.shape != (
+        len(opened.population.repairs),
+        len(state.search.anchor),
+    ):
         raise ValueError("the candidates are not of this model")
     return opened
 

@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.known import Known
-from archeng.surrogate.kernels import Kernels
-
-_GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
-_CLOSE = 1e-4  # designs nearer to the centre than this ...
-_ROUNDING = 1e-10  # ... tell nothing if their objective differs by less than this, relatively
-_MOST = 120  # designs of a model
-_HUGE = 1e150  # objectives beyond this are not used: their squares overflow
+from archeng.surrogate import constants as c
+from archeng.surrogate.fit import Kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +39,15 @@ class Frame:
     def distance(self, x: Floats) -> float:
         """Length of u."""
         return float(np.linalg.norm(self.coordinates(x)))
+
+    def nearest(self, x: Floats, points: Floats) -> float:
+        """Return the distance of a design (n,) from the nearest of some points (k, n)."""
+        gaps = (points - x) @ self.inverse.T
+        return float(np.sqrt(np.min(np.sum(gaps**2, axis=1))))
+
+    def metric(self, deviation: float = 1.0) -> Distribution:
+        """Return the metric of repairs in this frame, as a distribution."""
+        return Distribution(self.centre, deviation, self.factor, self.inverse)
 
 
 def frame_at(wide: Distribution, centre: Floats) -> Frame:
@@ -83,7 +87,7 @@ class Data:
 
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
-        good = self.y <= np.quantile(self.y, 2 / 3)
+        good = self.y <= np.quantile(self.y, c.DATA_TRIMMED)
         return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
 
 
@@ -92,7 +96,7 @@ def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
 
     None if neither the objectives nor the simulated constraints differ.
     """
-    good = np.abs(known.objectives) < _HUGE  # not NaN either
+    good = np.abs(known.objectives) < c.DATA_HUGE  # not NaN either
     if not good.any():
         return None
     u, f = frame.coordinates(known.points[good]), known.objectives[good]
@@ -125,8 +129,8 @@ def _tells(distances: Floats, f: Floats) -> NDArray[np.bool_]:
     promise gains for ever.
     """
     centre = int(np.argmin(distances))
-    rounding = _ROUNDING * np.abs(f[centre])
-    blurred = (distances < _CLOSE) & (np.abs(f - f[centre]) <= rounding)
+    rounding = c.DATA_ROUNDING * np.abs(f[centre])
+    blurred = (distances < c.DATA_CLOSE) & (np.abs(f - f[centre]) <= rounding)
     blurred[centre] = False
     return np.asarray(np.logical_not(blurred), dtype=np.bool_)
 
@@ -137,7 +141,7 @@ def most_designs(n: int) -> int:
     A fifth more than a quadratic has coefficients, as long as that is cheap.
     """
     coefficients = (n + 1) * (n + 2) // 2
-    return max(2 * n + 3, min(int(1.2 * coefficients) + 2, _MOST))
+    return max(2 * n + 3, min(int(c.DATA_SURPLUS * coefficients) + 2, c.DATA_MOST))
 
 
 def _net(u: Floats, distances: Floats, most: int) -> Integers:
@@ -145,7 +149,7 @@ def _net(u: Floats, distances: Floats, most: int) -> Integers:
     order = np.argsort(distances, kind="stable")[: 2 * most]
     near, lengths = u[order], distances[order] ** 2
     squared = lengths[:, None] + lengths[None, :] - 2 * (near @ near.T)
-    close = squared <= _GAP**2 * lengths  # column: too close to the row
+    close = squared <= c.DATA_GAP**2 * lengths  # column: too close to the row
     np.fill_diagonal(close, False)
     left_out = np.zeros(len(order), dtype=bool)
     for k in np.flatnonzero(close.any(axis=1)):

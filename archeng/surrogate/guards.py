@@ -6,52 +6,18 @@ its limits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from archeng.distribution import Floats, Integers
-from archeng.known import Limits
+from archeng.distribution import Floats
+from archeng.known import Limits, Sides
+from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice
 from archeng.surrogate.data import Data
-from archeng.surrogate.fit import fit_all, linear, make_system
+from archeng.surrogate.fit import Fit, linear
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.priors import PRIORS
-from archeng.surrogate.transforms import IDENTITY
-
-_NOISES = (1e-4, 1e-2)
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The finite limits: which model, in which direction, at which level.
-
-    Attributes
-    ----------
-    model : ndarray of int, shape (k,)
-    sign : ndarray, shape (k,)
-        1 for upper, -1 for lower limits.
-    levels : ndarray, shape (k,)
-        In units of the models.
-    """
-
-    model: Integers
-    sign: Floats
-    levels: Floats
-
-    def excess(self, values: Floats) -> Floats:
-        """G (k,) for values (m,) of the models."""
-        return np.asarray(self.sign * (values[self.model] - self.levels), dtype=float)
-
-
-def sides_of(limits: Limits, units: Floats) -> Sides:
-    """Return the finite limits, in given units (m,) of the constraints."""
-    low, high = np.flatnonzero(np.isfinite(limits.lower)), np.flatnonzero(np.isfinite(limits.upper))
-    return Sides(
-        np.concatenate((low, high)),
-        np.concatenate((-np.ones(len(low)), np.ones(len(high)))),
-        np.concatenate((limits.lower[low] / units[low], limits.upper[high] / units[high])),
-    )
+from archeng.surrogate.priors import IDENTITY, PRIORS
 
 
 def sizes(data: Data) -> Floats:
@@ -65,25 +31,23 @@ def constraint_models(data: Data, limits: Limits) -> tuple[Interpolant, ...]:
     """Fit each constraint, divided by its size: the prior that errs least near its limits."""
     p, n = data.A.shape
     size = sizes(data)
-    values, sides = data.simulated / size, sides_of(limits, size)
+    values, sides = data.simulated / size, Sides.of(limits.lower, limits.upper, size)
     m = values.shape[1]
     if p < n + 2:
         return tuple(linear(data.A, column) for column in values.T)
     gaps = np.full((p, m), np.inf)
-    for model, level in zip(sides.model, sides.levels, strict=True):
+    for model, level in zip(sides.index, sides.level, strict=True):
         gaps[:, model] = np.minimum(gaps[:, model], np.abs(values[:, model] - level))
     plain = [prior for prior in PRIORS if not prior.rounds]
-    noisy = [replace(plain[0], noise=noise) for noise in _NOISES]
-    best: list[Choice | None] = [None] * m
+    noisy = [replace(plain[0], noise=noise) for noise in c.CONSTRAINT_NOISES]
+    best: list[tuple[float, Fit] | None] = [None] * m
     for prior in (*plain, *noisy):
-        system = make_system(data.kernels, prior, values[:, 0])
-        fits = [None] * m if system is None else fit_all(system, values)
-        for i, fit in enumerate(fits):
+        for i, fit in enumerate(prior.fit(data.kernels, values)):
             if fit is not None:
-                choice, before = Choice(fit, prior, IDENTITY, gaps[:, i]), best[i]
-                if before is None or choice.score < before.score - 1e-6:
-                    best[i] = choice
+                score, before = Choice(fit, prior, IDENTITY, gaps[:, i]).score, best[i]
+                if before is None or score < before[0] - c.SCORE_TIE:
+                    best[i] = score, fit
     return tuple(
-        linear(data.A, column) if choice is None else choice.fit.model
-        for choice, column in zip(best, values.T, strict=True)
+        linear(data.A, column) if fitted is None else fitted[1].model
+        for fitted, column in zip(best, values.T, strict=True)
     )
