@@ -11,8 +11,8 @@ from archeng._version import __version__
 from archeng.adapters.minimize import minimize
 from archeng.diagnose import Diagnosis, diagnose
 from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo, from_scipy
+from archeng.progress import ProgressLine
 from archeng.pyomo_solver import register as _register_pyomo_solver
-from archeng.report import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import Candidate, Run, read_journal, resume, sample_feasible, solve
 from archeng.settings import Settings

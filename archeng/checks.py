@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import math
 import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,7 +23,10 @@ from archeng.errors import ArchengError, SettingsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 Error = type[ArchengError]
+Check = Callable[[str, Any], Any]
+"""Takes the name of an option and a value; returns the value in its plain type, or raises."""
 
 LARGEST = 2**63 - 1
 """The largest integer that SQLite and NumPy hold."""
@@ -32,7 +36,7 @@ LONGEST = 1e9
 
 _SHOWN = 200  # characters of a value in a message
 _CLOSE = (
-    0.8  # of difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
+    0.8  # difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
 )
 _NO_HINTS: Mapping[str, str] = MappingProxyType({})
 
@@ -78,12 +82,22 @@ def real(name: str, value: Any, error: Error = SettingsError) -> float:
     return float(value)
 
 
-def seconds(name: str, value: Any, error: Error = SettingsError) -> float:
-    """Return a length of time."""
+def between(name: str, value: Any, low: float, high: float, error: Error = SettingsError) -> float:
+    """Return a number from ``low`` to ``high``, which may be infinite."""
+    number = is_real(value) or (isinstance(value, float) and value == math.inf)
+    if not number or not low <= value <= high:
+        raise error(f"{name} must be a number between {low} and {high}, got {shown(value)}.")
+    return float(value)
+
+
+def seconds(name: str, value: Any, error: Error = SettingsError) -> float | None:
+    """Return a limit on time; None, which is no limit, for ``inf``."""
+    if isinstance(value, float) and value == math.inf:
+        return None
     if not is_real(value) or not 0 < value <= LONGEST:
         raise error(
             f"{name} must be positive seconds (at most {LONGEST:g}), got {shown(value)}. Leave it "
-            "out for no limit."
+            "out, or say inf, for no limit."
         )
     return float(value)
 
@@ -151,6 +165,19 @@ def mapping(name: str, value: Any, error: Error = SettingsError) -> dict[str, An
     return {text(f"{name}: a name", key, error): entry for key, entry in value.items()}
 
 
+def plain_mapping(name: str, value: Any, error: Error = SettingsError) -> dict[str, Any]:
+    """Return values by name that are plain: numbers, texts, truth values or None."""
+    values = mapping(name, value, error)
+    for key, entry in values.items():
+        plain = entry is None or isinstance(entry, str | bool)
+        if not plain and not is_integer(entry) and not is_real(entry):
+            raise error(
+                f"{name}[{key!r}] must be a number, a text, True, False or None, got "
+                f"{shown(entry)}."
+            )
+    return values
+
+
 def file_path(name: str, value: Any, error: Error = SettingsError) -> Path:
     """Return the path of a file, which need not exist."""
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -176,11 +203,31 @@ def floats(value: Any) -> NDArray[np.float64]:
         raise ValueError(str(error)) from error
 
 
-def did_you_mean(word: Any, known: Iterable[str]) -> str:
-    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing."""
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass: the option is not given."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def documented(entries: Iterable[tuple[str, str, str]]) -> Callable[[T], T]:
+    """Put name, type and meaning of options into a docstring, where it says ``{options}``."""
+    lines = "\n".join(f"{name} : {kind}\n    {text}" for name, kind, text in entries)
+
+    def decorate(thing: T) -> T:
+        if thing.__doc__ is not None:  # it is with python -OO
+            thing.__doc__ = inspect.cleandoc(thing.__doc__).replace("{options}", lines)
+        return thing
+
+    return decorate
+
+
+def did_you_mean(word: Any, known: Iterable[str], least: float = _CLOSE) -> str:
+    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing.
+
+    ``least`` is the ratio of difflib from which words are close.
+    """
     if not isinstance(word, str):
         return ""
-    close = difflib.get_close_matches(word, list(known), 1, _CLOSE)
+    close = difflib.get_close_matches(word, list(known), 1, least)
     return f" Did you mean {close[0]}?" if close else ""
 
 

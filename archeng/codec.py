@@ -80,7 +80,7 @@ def decode(kind: type[T], data: Any, **given: Any) -> T:
     if unknown:
         raise ValueError(f"{kind.__name__} has no {', '.join(sorted(map(str, unknown)))}")
     values = dict(given)
-    for name, annotation in _annotations(kind).items():
+    for name, annotation in _annotations(kind).items():  # type: ignore[arg-type]
         if name in data and name not in given:
             try:
                 values[name] = _value(annotation, data[name])
@@ -116,11 +116,13 @@ def _value(annotation: Any, data: Any) -> Any:
         return data
     kind = origin if isinstance(origin, type) else annotation
     if kind is np.ndarray:
+        if isinstance(data, list):  # as result files, which people read, have their arrays
+            data = np.array([_value(float, entry) for entry in data], dtype=float)
         return _of_dtype(get_args(arguments[1])[0], _a(np.ndarray, data))
     if is_dataclass(kind):
         return decode(kind, data)
     if issubclass(kind, Enum):
-        return kind[_a(str, data)]
+        return kind[_a(str, data)]  # type: ignore[index]
     if issubclass(kind, np.random.Generator):
         return _generator(data)
     return float(_a(int | float, data)) if kind is float else _a(kind, data)

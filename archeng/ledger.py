@@ -29,9 +29,11 @@ class Space(Protocol):
     """Which variables are free, as a feasible set says it."""
 
     @property
-    def n(self) -> int: ...
+    def n(self) -> int:
+        """How many."""
 
-    def reduce(self, full: Floats) -> Floats: ...
+    def reduce(self, full: Floats) -> Floats:
+        """Return their part of a full vector."""
 
 
 class Ledger:

@@ -1,4 +1,4 @@
-"""Texts of users, such as names and messages, where they could do more than be read."""
+"""Texts of users, such as names and messages, where they could do harm or be too long."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ def cell(value: Any) -> Any:
     apostrophe in front. Numbers stay as they are.
     """
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def short(text: str, length: int = 32) -> str:
+    """Return a text on one line, cut in its middle if it is longer than that."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    if len(line) <= length:
+        return line
+    half = (length - 1) // 2
+    return f"{line[: length - 1 - half]}…{line[-half:]}"
 
 
 def _steers(character: str) -> bool:

@@ -6,7 +6,6 @@ Registered by ``import archeng``. Pyomo's usual arguments work (``tee``, ``timel
 
 from __future__ import annotations
 
-import inspect
 import logging
 import sys
 import time
@@ -29,7 +28,8 @@ from pyomo.opt import (
 from archeng._version import __version__
 from archeng.checks import flag, mapping, takes_one, unknown_options
 from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
-from archeng.report import ProgressLine
+from archeng.options import OPTIONS
+from archeng.progress import ProgressLine
 from archeng.result import Result, Status
 from archeng.runner import solve
 from archeng.strategy import StopReason
@@ -54,11 +54,8 @@ _MEANINGLESS = {
     "keepfiles", "logfile", "report_timing", "solnfile", "suffixes", "symbolic_solver_labels",
     "warmstart",
 }  # fmt: skip
-_NOT_OPTIONS = {"model", "simulator", "import_arguments", "callback", "simulator_takes"}
 _OWN = ("simulator", "simulator_takes", "tee", "timelimit", "load_solutions", "options", "callback")
-_OPTIONS = sorted(
-    (set(inspect.signature(solve).parameters) - _NOT_OPTIONS) | {"scale", "tolerance"}
-)
+_OPTIONS = sorted({o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance"})
 
 
 class ArchengSolver:
@@ -118,8 +115,8 @@ class ArchengSolver:
         model : ConcreteModel or block
         simulator : callable, optional
             The black box. Without one, the model's own active objective is optimised.
-        simulator_takes : {"design", "model"}
-            What the simulator is called with.
+        simulator_takes, callback
+            As in :func:`archeng.solve`.
         tee : bool
             Show progress on standard output.
         timelimit : float, optional
@@ -128,58 +125,59 @@ class ArchengSolver:
             Write the best design into the model. Else ``model.solutions.load_from(results)``.
         options : mapping, optional
             Keywords of :func:`archeng.solve`, for this call.
-        callback : callable, optional
-            As in :func:`archeng.solve`.
         **usual
-            ``keepfiles``, ``warmstart`` and the like, which callers pass to every Pyomo solver,
-            mean nothing here.
+            ``keepfiles``, ``warmstart`` and the like, which mean nothing here.
 
         Returns
         -------
         pyomo.opt.SolverResults
-            ``results.archeng`` is the :class:`archeng.Result` (None without a design).
+            ``results.archeng`` is the :class:`archeng.Result` (None without a design). A model
+            without a feasible design and a simulator that cannot be used are results, too.
 
         Raises
         ------
         ArchengError
-            A model or an option that makes no sense. A model without a feasible design and a
-            simulator that cannot be used are not raised but returned as results.
+            A model or an option that makes no sense.
         """
+        flag("tee", tee)
+        flag("load_solutions", load_solutions)
+        keywords = self._keywords(options, usual)
+        if timelimit is not None:
+            keywords["max_time"] = timelimit
+        keywords["callback"] = _callbacks(callback, ProgressLine(sys.stdout) if tee else None)
+        begin = time.monotonic()
+        results = _solved(model, simulator, simulator_takes=simulator_takes, **keywords)
+        result = results.archeng
+        if load_solutions and result is not None and result.status is not Status.NONE:
+            result.load_into(model)
+        if tee and result is not None:
+            sys.stdout.write(f"{result}\n")
+        results.solver.time = results.solver.wallclock_time = time.monotonic() - begin
+        return results
+
+    def _keywords(self, options: Any, usual: Mapping[str, Any]) -> dict[str, Any]:
+        """Return keywords of :func:`archeng.solve`: those of the solver, and of this call."""
         strange = sorted(set(usual) - _MEANINGLESS)
         if strange:
             hints = dict.fromkeys(_OPTIONS, "It goes into options={...}.")
             raise SettingsError(unknown_options("solve()", strange, _OWN, hints))
-        flag("tee", tee)
-        flag("load_solutions", load_solutions)
         keywords = {**self.options, **mapping("options", options)}
         unknown = sorted(set(keywords) - set(_OPTIONS))
         if unknown:
             raise SettingsError(unknown_options('SolverFactory("archeng")', unknown, _OPTIONS))
-        if timelimit is not None:
-            keywords["max_time"] = timelimit
-        begin = time.monotonic()
-        try:
-            result = solve(
-                model,
-                simulator,
-                simulator_takes=simulator_takes,
-                callback=_callbacks(callback, ProgressLine(sys.stdout) if tee else None),
-                **keywords,
-            )
-        except InfeasibleModelError as error:
-            logger.warning("%s", error)
-            results = _without_design(model, TerminationCondition.infeasible, str(error))
-        except SimulatorError as error:
-            logger.error("%s", error, exc_info=error)
-            results = _without_design(model, TerminationCondition.error, str(error))
-        else:
-            results = _with_result(model, result)
-            if load_solutions and result.status is not Status.NONE:
-                result.load_into(model)
-            if tee:
-                sys.stdout.write(f"{result}\n")
-        results.solver.time = results.solver.wallclock_time = time.monotonic() - begin
-        return results
+        return keywords
+
+
+def _solved(model: Any, simulator: Any, **keywords: Any) -> Any:
+    """Return Pyomo's record of a run, also of one without a design."""
+    try:
+        return _with_result(model, solve(model, simulator, **keywords))
+    except InfeasibleModelError as error:
+        logger.warning("%s", error)
+        return _without_design(model, TerminationCondition.infeasible, str(error))
+    except SimulatorError as error:
+        logger.error("%s", error, exc_info=error)
+        return _without_design(model, TerminationCondition.error, str(error))
 
 
 def _callbacks(*callbacks: Any) -> Callable[[Any], None] | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from archeng.checks import file_path
-from archeng.errors import ModelError, ResultFileError, SettingsError
+from archeng.errors import ModelError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import (
     Activity,
@@ -22,21 +20,16 @@ from archeng.records import (
     Generation,
     RowAtBest,
     SimulatedAtBest,
+    VariableAtBest,
     column_names,
     extra_columns,
     extras_of,
 )
-from archeng.report.figures import plot
-from archeng.report.files import write_report
-from archeng.report.shown import Shown, variables_at
-from archeng.report.tables import result_table
+from archeng.result_file import read_result, write_result
 from archeng.simulator import Design
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality
 
-_FORMAT = "archeng-result"
-_FORMAT_VERSION = 2
-_READABLE = (1, _FORMAT_VERSION)
 _NOT_COLUMNS = (
     "x", "sampled", "constraints", "violated", "outputs", "repair_rows", "repair_multipliers",
 )  # fmt: skip
@@ -146,6 +139,43 @@ class Result:
         """Names of the explicit constraints that are active at the best design."""
         return [r.name for r in self.rows if r.active]
 
+    @property
+    def state(self) -> str:
+        """How far the run is: ``ended``, ``running`` or ``cut off``."""
+        unfinished = {StopReason.RUNNING: "running", StopReason.CUT_OFF: "cut off"}
+        return unfinished.get(self.stop_reason, "ended")
+
+    @cached_property
+    def variables_at_best(self) -> list[VariableAtBest]:
+        """Every scalar variable with its bounds; values are NaN if there is no design."""
+        names = [(name, v.unit) for v in self.variables for name in v.element_names()]
+        lower = np.concatenate([v.lower for v in self.variables])
+        upper = np.concatenate([v.upper for v in self.variables])
+        return [
+            VariableAtBest(name, float(value), float(a), float(b), unit)
+            for (name, unit), value, a, b in zip(names, self.x, lower, upper, strict=True)
+        ]
+
+    @cached_property
+    def best_so_far(self) -> Floats:
+        """Best objective (k,) of the acceptable calls up to each; NaN before the first."""
+        return best_so_far(self.evaluations, self.maximize)
+
+    @cached_property
+    def best_calls(self) -> list[CallRecord]:
+        """Acceptable calls, best first, each design once."""
+        sign = -1.0 if self.maximize else 1.0
+        acceptable = [e for e in self.evaluations if e.acceptable]
+        unique: dict[bytes, CallRecord] = {}
+        for e in sorted(acceptable, key=lambda e: sign * e.objective):
+            unique.setdefault(e.x.tobytes(), e)
+        return list(unique.values())
+
+    @property
+    def failures(self) -> list[CallRecord]:
+        """Calls that did not end well."""
+        return [e for e in self.evaluations if not e.good]
+
     def plot(self, kind: str = "convergence") -> Any:
         """Return a matplotlib figure; needs ``archeng[plot]``.
 
@@ -163,7 +193,9 @@ class Result:
         SettingsError
             If there is no such kind, or nothing of that kind to show.
         """
-        return plot(kind, self.shown)
+        from archeng.report.figures import plot  # reports are made of results: a layer above
+
+        return plot(kind, self)
 
     def report(self, path: str | Path) -> None:
         """Write a report: one HTML file that needs nothing else, or a PDF.
@@ -176,34 +208,14 @@ class Result:
         Raises
         ------
         MissingPackageError
-            Without matplotlib (and pypdf for a PDF): ``pip install 'archeng[plot]'``.
+            Without matplotlib (``pip install 'archeng[plot]'``); for a PDF without Chromium, Chrome
+            or Edge, which prints it.
         SettingsError
             If the file cannot be written.
         """
-        write_report(self.shown, path)
+        from archeng.report import write_report
 
-    @property
-    def shown(self) -> Shown:
-        """What figures and reports show of this result."""
-        states = {StopReason.RUNNING: "running", StopReason.CUT_OFF: "cut off"}
-        return Shown(
-            name=self.name,
-            status=self.status.value,
-            message=self.message,
-            state=states.get(self.stop_reason, "ended"),
-            x=self.x,
-            fun=self.fun,
-            maximize=self.maximize,
-            variables=self.variables,
-            evaluations=self.evaluations,
-            history=self.history,
-            rows=self.rows,
-            simulated=self.simulated,
-            outputs=self.outputs,
-            activity=self.activity,
-            optimality=self.optimality,
-            provenance=self.provenance,
-        )
+        write_report(self, path)
 
     def to_pandas(self) -> Any:
         """Return every call as a `pandas.DataFrame`: one row per call, one column per variable.
@@ -243,20 +255,9 @@ class Result:
         ModelValues(model, self.design).set(self.design)
 
     def __str__(self) -> str:
-        return result_table(
-            self.name,
-            self.status.value,
-            f"stopped because {self.message}" if self.ended else self.message,
-            self.fun,
-            variables_at(self.variables, self.x),
-            self.rows,
-            self.evaluations,
-            self.n_infeasible_calls,
-            self.simulated,
-            self.outputs,
-            self.activity,
-            self.optimality,
-        )
+        from archeng.report.text import result_text
+
+        return result_text(self)
 
     def __repr__(self) -> str:
         return (
@@ -264,34 +265,15 @@ class Result:
             f"success={self.success}, {self.message}>"
         )
 
-    # -- files ----------------------------------------------------------------------------
-
     def save(self, path: str | Path) -> None:
-        """Write the result as JSON (no code in it, exact floats)."""
-        data = {
-            "format": _FORMAT,
-            "version": _FORMAT_VERSION,
-            "name": self.name,
-            "x": self.x,
-            "fun": self.fun,
-            "variables": [asdict(v) for v in self.variables],
-            "status": self.status.name,
-            "stop_reason": self.stop_reason.name,
-            "maximize": self.maximize,
-            "evaluations": [asdict(e) for e in self.evaluations],
-            "history": [asdict(g) for g in self.history],
-            "rows": [asdict(r) for r in self.rows],
-            "simulated": [asdict(s) for s in self.simulated],
-            "outputs": dict(self.outputs),
-            "activity": [asdict(a) for a in self.activity],
-            "optimality": None if self.optimality is None else asdict(self.optimality),
-            "provenance": dict(self.provenance),
-        }
-        text = json.dumps(_plain(data), allow_nan=False)
-        try:
-            file_path("path", path, ResultFileError).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ResultFileError(f"{path}: cannot be written ({error.strerror}).") from error
+        """Write the result as JSON (no code in it, exact floats).
+
+        Raises
+        ------
+        ResultFileError
+            If the file cannot be written.
+        """
+        write_result(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -302,94 +284,10 @@ class Result:
         ResultFileError
             If the file is not such a result, or is damaged.
         """
-        file = file_path("path", path, ResultFileError)
-        try:
-            data = _restored(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ResultFileError(f"{path}: cannot be read as a result: {error}") from error
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ResultFileError(f"{path}: not an archeng result file.")
-        if data.get("version") not in _READABLE:
-            raise ResultFileError(
-                f"{path}: file version {data.get('version')}, this archeng reads {_FORMAT_VERSION}."
-            )
-        try:
-            result = cls(
-                name=str(data["name"]),
-                x=_array(data["x"]),
-                fun=_float(data["fun"]),
-                variables=tuple(_record(Variable, v) for v in data["variables"]),
-                status=Status[data["status"]],
-                stop_reason=StopReason[data["stop_reason"]],
-                maximize=bool(data["maximize"]),
-                evaluations=tuple(_record(CallRecord, e) for e in data["evaluations"]),
-                history=tuple(_record(Generation, g) for g in data["history"]),
-                rows=tuple(_record(RowAtBest, r) for r in data["rows"]),
-                provenance=data["provenance"],
-                simulated=tuple(_record(SimulatedAtBest, s) for s in data.get("simulated", ())),
-                outputs=dict(data.get("outputs", {})),
-                activity=tuple(_record(Activity, a) for a in data.get("activity", ())),
-                optimality=_record(Optimality, o) if (o := data.get("optimality")) else None,
-            )
-            if not result.variables or sum(v.size for v in result.variables) != len(result.x):
-                raise ValueError("variables and x do not belong together")
-            return result
-        except (KeyError, TypeError, ValueError) as error:
-            raise ResultFileError(f"{path}: damaged result file ({error!r}).") from error
+        return read_result(cls, path)
 
 
-def _plain(value: Any) -> Any:
-    """Return the value as JSON can hold it; infinities and NaN become ``{"float": "inf"}``."""
-    if isinstance(value, np.ndarray):
-        return [_plain(v) for v in value.tolist()]
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    return value
-
-
-def _restored(value: Any) -> Any:
-    """Undo :func:`_plain` for special floats, at any depth."""
-    if isinstance(value, dict):
-        if set(value) == {"float"} and isinstance(value["float"], str):
-            return float(value["float"])
-        return {k: _restored(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_restored(v) for v in value]
-    return value
-
-
-def _float(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is not a number")
-    return float(value)
-
-
-def _array(values: Any) -> Floats:
-    if not isinstance(values, list):
-        raise TypeError(f"{values!r} is not a list of numbers")
-    return np.array([_float(v) for v in values], dtype=float)
-
-
-def _record(kind: Any, data: Any) -> Any:
-    """Rebuild a dataclass from its dictionary, arrays and special floats restored."""
-    annotations = {f.name: str(f.type) for f in fields(kind)}
-    unknown = set(data) - set(annotations)
-    if unknown:
-        raise ValueError(f"unknown fields {sorted(unknown)} in {kind.__name__}")
-    values: dict[str, Any] = {}
-    for key, value in data.items():
-        if annotations[key] == "Floats":
-            values[key] = _array(value)
-        elif annotations[key] == "float":
-            values[key] = _float(value)
-        elif annotations[key].startswith("tuple"):
-            values[key] = tuple(value)
-        else:
-            values[key] = value
-    return kind(**values)
+def best_so_far(calls: Sequence[CallRecord], maximize: bool) -> Floats:
+    """Return the best objective (k,) of the acceptable calls up to each; NaN before the first."""
+    values = np.array([e.objective if e.acceptable else np.nan for e in calls], dtype=float)
+    return np.asarray((np.fmax if maximize else np.fmin).accumulate(values))

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
-from archeng.checks import choice, flag, integer, is_real, shown, unknown_options
+from archeng.checks import (
+    Check,
+    between,
+    choice,
+    documented,
+    flag,
+    integer,
+    plain_mapping,
+    unknown_options,
+)
 from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
@@ -25,114 +37,193 @@ HandlerName = Literal[
     "active-set-es",
 ]
 
+HANDLER_OPTIONS = MappingProxyType(
+    {"max_samples": ("resampling", 500), "ranking_probability": ("stochastic-ranking", 0.45)}
+)
+"""Names that were settings and are options of a handler now: of which, and their default."""
 
+
+def _about(check: Check, text: str) -> dict[str, Any]:
+    """Return what is declared of a setting beside its type and default: check and meaning."""
+    return {"check": check, "help": " ".join(text.split())}
+
+
+def _words(literal: Any) -> Check:
+    """Return the check of a setting that is one of the words of a Literal."""
+    return partial(choice, allowed=get_args(literal))
+
+
+_COUNT: Check = partial(integer, least=1)
+
+
+def _documented(cls: type[Settings]) -> type[Settings]:
+    """Put the declared settings into the docstring; of a Literal its words are the type."""
+    entries = []
+    for f in fields(cls):
+        words = get_args(globals().get(str(f.type)))
+        kind = "{" + ", ".join(map(repr, words)) + "}" if words else str(f.type)
+        entries.append((f.name, kind, f.metadata["help"]))
+    return documented(entries)(cls)
+
+
+@_documented
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How the method works inside. The defaults are meant to be left alone.
 
     Parameters
     ----------
-    handler : str
-        The constraint handler. ``arch`` is the method of this package; the others are there to
-        be compared with it: ``arch-nearest`` (repairs to the nearest feasible point only
-        [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
-        ``active-set-es``; and ``al``, ``mcr``, ``stochastic-ranking``, which simulate designs that
-        violate constraints and need ``simulator_defined_everywhere=True``.
-    simulator_defined_everywhere : bool
-        Allow calls at designs that violate constraints. Only the handlers that need it make them.
-    max_samples : int
-        Most samples per generation of ``resampling``.
-    ranking_probability : float
-        How often ``stochastic-ranking`` compares infeasible candidates by their objective.
-    repair_solver : {"auto", "qp", "sqp", "ipopt"}
-        ``auto`` tries the fast solvers first and IPOPT last; the others force one solver
-        (``qp`` needs a model with linear rows only).
-    square_root : {"covariant", "symmetric"}
-        Factor of the covariance matrix that turns normal samples into steps. ``symmetric``
-        is the paper's; ``covariant`` moves with the coordinate system, which makes whole
-        runs exactly invariant to affine maps of the design space.
-    margin : float
-        How far inside a boundary a repair aims, in standard deviations of the search
-        distribution across that boundary (never less than rounding noise).
-    ipopt_max_iterations : int
-        Iterations IPOPT may use for one repair.
-    start_candidates : int
-        Feasible designs prepared before the first simulation, from which the run and its
-        restarts begin.
-    tol_x : float
-        Stop when all steps are below this fraction of the initial ones.
-    tol_objective : float
-        Stop when the best objectives of recent generations differ by less than this.
-    max_condition : float
-        Stop when the condition number of the covariance matrix exceeds this.
-    stop_tests : bool
-        Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target, the
-        budget or the callback ends a run, as in [SA22 ssec:vs-active-set].
-    restart_shares : {"adaptive", "equal"}
-        How restarts with small and with large populations share the calls. ``equal`` is
-        BIPOP-CMA-ES; ``adaptive`` gives less to the small ones while the large ones find the better
-        designs.
-    reuse_designs : bool
-        Do not simulate a design again that differs from an earlier one by less than 1e-8
-        standard deviations of the search (many candidates are repaired to the same vertex).
-    surrogate : {"auto", "none"}
-        ``auto``: a model of the objective, chosen by how well it predicts, proposes designs
-        between the generations of ARCH. ``none``: ARCH alone. Other handlers have none.
-    proposals : int
-        Designs that the model proposes at a time. One at a time needs the fewest calls; as many
-        as there are workers keep them busy.
+    {options}
     """
 
-    handler: HandlerName = "arch"
-    simulator_defined_everywhere: bool = False
-    max_samples: int = 500
-    ranking_probability: float = 0.45
-    repair_solver: RepairSolver = "auto"
-    square_root: SquareRoot = "covariant"
-    margin: float = 1e-11
-    ipopt_max_iterations: int = 150
-    start_candidates: int = 20
-    tol_x: float = 1e-12
-    tol_objective: float = 1e-12
-    max_condition: float = 1e14
-    stop_tests: bool = True
-    restart_shares: RestartShares = "adaptive"
-    reuse_designs: bool = True
-    surrogate: SurrogateName = "auto"
-    proposals: int = 1
+    handler: HandlerName = field(
+        default="arch",
+        metadata=_about(
+            _words(HandlerName),
+            """The constraint handler. ``arch`` is the method of this package; the others are
+            there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
+            only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
+            ``active-set-es``; and ``al``, ``mcr``, ``stochastic-ranking``, which simulate
+            designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
+        ),
+    )
+    handler_options: Mapping[str, Any] = field(
+        default_factory=dict,
+        hash=False,
+        metadata=_about(
+            plain_mapping,
+            """Options of a handler other than ``arch``, by name, such as ``{"max_samples":
+            500}`` of ``resampling``; the handler checks them.""",
+        ),
+    )
+    simulator_defined_everywhere: bool = field(
+        default=False,
+        metadata=_about(
+            flag,
+            """Allow calls at designs that violate constraints. Only the handlers that need it
+            make them.""",
+        ),
+    )
+    repair_solver: RepairSolver = field(
+        default="auto",
+        metadata=_about(
+            _words(RepairSolver),
+            """``auto`` tries the fast solvers first and IPOPT last; the others force one solver
+            (``qp`` needs a model with linear rows only).""",
+        ),
+    )
+    square_root: SquareRoot = field(
+        default="covariant",
+        metadata=_about(
+            _words(SquareRoot),
+            """Factor of the covariance matrix that turns normal samples into steps.
+            ``symmetric`` is the paper's; ``covariant`` moves with the coordinate system, which
+            makes whole runs exactly invariant to affine maps of the design space.""",
+        ),
+    )
+    margin: float = field(
+        default=1e-11,
+        metadata=_about(
+            partial(between, low=0.0, high=1e-3),
+            """How far inside a boundary a repair aims, in standard deviations of the search
+            distribution across that boundary (never less than rounding noise).""",
+        ),
+    )
+    ipopt_max_iterations: int = field(
+        default=150,
+        metadata=_about(
+            _COUNT,
+            "Iterations IPOPT may use for one repair.",
+        ),
+    )
+    start_candidates: int = field(
+        default=20,
+        metadata=_about(
+            _COUNT,
+            """Feasible designs prepared before the first simulation, from which the run and its
+            restarts begin.""",
+        ),
+    )
+    tol_x: float = field(
+        default=1e-12,
+        metadata=_about(
+            partial(between, low=0.0, high=1.0),
+            "Stop when all steps are below this fraction of the initial ones.",
+        ),
+    )
+    tol_objective: float = field(
+        default=1e-12,
+        metadata=_about(
+            partial(between, low=0.0, high=math.inf),
+            "Stop when the best objectives of recent generations differ by less than this.",
+        ),
+    )
+    max_condition: float = field(
+        default=1e14,
+        metadata=_about(
+            partial(between, low=1.0, high=math.inf),
+            "Stop when the condition number of the covariance matrix exceeds this.",
+        ),
+    )
+    stop_tests: bool = field(
+        default=True,
+        metadata=_about(
+            flag,
+            """Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target,
+            the budget or the callback ends a run, as in [SA22 ssec:vs-active-set].""",
+        ),
+    )
+    restart_shares: RestartShares = field(
+        default="adaptive",
+        metadata=_about(
+            _words(RestartShares),
+            """How restarts with small and with large populations share the calls. ``equal`` is
+            BIPOP-CMA-ES; ``adaptive`` gives less to the small ones while the large ones find the
+            better designs.""",
+        ),
+    )
+    reuse_designs: bool = field(
+        default=True,
+        metadata=_about(
+            flag,
+            """Do not simulate a design again that differs from an earlier one by less than 1e-8
+            standard deviations of the search (many candidates are repaired to the same vertex).""",
+        ),
+    )
+    surrogate: SurrogateName = field(
+        default="auto",
+        metadata=_about(
+            _words(SurrogateName),
+            """``auto``: a model of the objective, chosen by how well it predicts, proposes
+            designs between the generations of ARCH. ``none``: ARCH alone. Other handlers have
+            none.""",
+        ),
+    )
+    proposals: int = field(
+        default=1,
+        metadata=_about(
+            _COUNT,
+            """Designs that the model proposes at a time. One at a time needs the fewest calls;
+            as many as there are workers keep them busy.""",
+        ),
+    )
 
     def __new__(cls, *_: Any, **keywords: Any) -> Self:
         """Refuse names that are no settings, with those that were meant."""
         known = [f.name for f in fields(cls)]
         unknown = keywords.keys() - set(known)
         if unknown:
-            raise SettingsError(unknown_options("Settings()", unknown, known))
+            hints = {
+                name: f'Say Settings(handler="{handler}", handler_options={{"{name}": ...}}).'
+                for name, (handler, _) in HANDLER_OPTIONS.items()
+            }
+            raise SettingsError(unknown_options("Settings()", unknown, known, hints))
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("handler", get_args(HandlerName)),
-            ("surrogate", get_args(SurrogateName)),
-            ("repair_solver", get_args(RepairSolver)),
-            ("restart_shares", get_args(RestartShares)),
-            ("square_root", get_args(SquareRoot)),
-        ):
-            choice(name, getattr(self, name), allowed)
-        for name, low, high in (
-            ("margin", 0.0, 1e-3),
-            ("tol_x", 0.0, 1.0),
-            ("tol_objective", 0.0, math.inf),
-            ("max_condition", 1.0, math.inf),
-            ("ranking_probability", 0.0, 1.0),
-        ):
-            self._set(name, _between(name, getattr(self, name), low, high))
-        for name in ("simulator_defined_everywhere", "stop_tests", "reuse_designs"):
-            flag(name, getattr(self, name))
-        for name in ("ipopt_max_iterations", "start_candidates", "max_samples", "proposals"):
-            self._set(name, integer(name, getattr(self, name), 1))
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        for f in fields(self):
+            checked = f.metadata["check"](f.name, getattr(self, f.name))
+            object.__setattr__(self, f.name, checked)
 
     @property
     def intersection_first(self) -> bool:
@@ -146,11 +237,12 @@ class Settings:
             square_root="symmetric", restart_shares="equal", reuse_designs=False, surrogate="none"
         )
 
-
-def _between(name: str, value: Any, low: float, high: float) -> float:
-    number = is_real(value) or (isinstance(value, float) and value == math.inf)
-    if not number or not low <= value <= high:
-        raise SettingsError(
-            f"{name} must be a number between {low} and {high}, got {shown(value)}."
-        )
-    return float(value)
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Settings:
+        """Return settings as a journal or a saved result has them, of earlier versions as well."""
+        values = dict(stored)
+        for name, (handler, default) in HANDLER_OPTIONS.items():
+            value = values.pop(name, default)
+            if values.get("handler") == handler and value != default:
+                values["handler_options"] = {**values.get("handler_options", {}), name: value}
+        return cls(**values)

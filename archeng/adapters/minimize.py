@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from archeng.checks import function, shown, takes_one, unknown_options
 from archeng.errors import SettingsError
 from archeng.model import from_scipy
+from archeng.options import OPTION_NAMES
 from archeng.result import Result, Status
 from archeng.runner import Run, solve
-from archeng.settings import Settings
 from archeng.simulator import Design
 from archeng.strategy import StopReason
 
@@ -41,58 +41,34 @@ def minimize(
     callback: Callable[..., Any] | None = None,
     options: Mapping[str, Any] | None = None,
     names: Sequence[str] | None = None,
-    sigma: Any = None,
     tolerance: float | None = None,
-    max_evaluations: int | None = None,
-    seed: int | None = None,
-    settings: Settings | None = None,
     **keywords: Any,
 ) -> Any:
     """Minimise an expensive function of a vector, called only where all constraints hold.
 
     Parameters
     ----------
-    fun : callable
-        ``fun(x, *args)`` returns the objective. An exception or NaN is a failed call, which ranks
-        last.
+    fun, args : callable, tuple
+        ``fun(x, *args)`` returns the objective; an exception or NaN is a failed call.
     x0 : array_like, shape (n,)
-        Where to begin; it is repaired if it violates constraints. Constraint functions must be
-        defined there.
-    args : tuple
-        Further arguments of ``fun``.
-    bounds, constraints
-        As in SciPy: `Bounds` or pairs; `LinearConstraint`, `NonlinearConstraint`, dictionaries.
-        They hold at every call of ``fun``. Constraint functions are called far more often than
-        ``fun``, also where they are violated, and are meant to be cheap; derivatives that are not
-        given are **finite differences**. See :func:`archeng.from_scipy`.
+        Where to begin; it is repaired if it violates constraints, which must be defined there.
+    bounds, constraints, names, tolerance
+        As in :func:`archeng.from_scipy`. They hold at every call of ``fun``; constraint functions
+        are called far more often, also where they are violated. Derivatives that are not given are
+        **finite differences**.
     callback : callable, optional
-        After each generation: ``callback(xk)`` with the best vector so far, or
-        ``callback(intermediate_result)`` if its argument has that name. ``StopIteration`` stops.
+        ``callback(xk)`` or ``callback(intermediate_result)``, after each generation.
     options : mapping, optional
         The same keywords as a dictionary; ``maxfev`` and ``disp`` are known too.
-    names : sequence of str, optional
-        Of the variables, for tables and files.
-    sigma : float or array_like, optional
-        Initial standard deviation: by default a fifth of the width between the bounds, and
-        without both bounds a fifth of max(1, abs(x0)).
-    tolerance : float, optional
-        Half-width of equalities; by default relative to each row.
-    max_evaluations : int, optional
-        Limit on the calls of ``fun``.
-    seed : int, optional
-        Same seed, same run.
-    settings : Settings, optional
     **keywords
-        Of :func:`archeng.solve`: ``workers``, ``journal``, ``target``, ``restarts``, ...
+        Of :func:`archeng.solve`: ``max_evaluations``, ``seed``, ``sigma``, ``settings``, ...
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        ``x``, ``fun``, ``nfev``, ``nit`` (generations), ``success``, ``status`` (0 success, 1 the
-        budget of calls is used up, 2 the time is, 3 stopped for another reason, 4 no design
-        satisfies the simulated constraints, 5 no call ended well, 99 the callback stopped),
-        ``message``, ``maxcv`` (largest violation at ``x``: 0), ``n_infeasible_calls`` (0), and
-        ``archeng``, the :class:`archeng.Result` with everything else.
+        With ``status`` (0 success, 1 the budget of calls is used up, 2 the time is, 3 stopped for
+        another reason, 4 no design satisfies the simulated constraints, 5 no call ended well, 99
+        the callback stopped), ``n_infeasible_calls`` (0), and ``archeng``, the whole `Result`.
 
     Raises
     ------
@@ -101,40 +77,27 @@ def minimize(
 
     Examples
     --------
-    >>> from scipy.optimize import LinearConstraint
-    >>> half = LinearConstraint([[1, 1]], ub=1)
-    >>> found = minimize(lambda x: (x - 1) @ (x - 1), [0, 0], constraints=half, seed=1)
-    >>> found.x.round(4).tolist()
+    >>> half = {"type": "ineq", "fun": lambda x: 1 - x[0] - x[1]}
+    >>> minimize(lambda x: (x - 1) @ (x - 1), [0, 0], constraints=half, seed=1).x.round(4).tolist()
     [0.5, 0.5]
     """
     wanted = _keywords(options, keywords)
-    for name, value in (
-        ("max_evaluations", max_evaluations), ("seed", seed), ("settings", settings),
-    ):  # fmt: skip
-        if value is not None:
-            wanted[name] = value
-    if not callable(fun):
-        raise SettingsError(f"fun must be callable, got {shown(fun)}.")
+    function("fun", fun)
+    title = getattr(fun, "__name__", type(fun).__name__)
     model = from_scipy(
-        x0,
-        bounds=bounds,
-        constraints=constraints,
-        names=names,
-        tolerance=tolerance,
-        name=getattr(fun, "__name__", type(fun).__name__),
+        x0, bounds=bounds, constraints=constraints, names=names, tolerance=tolerance, name=title
     )
-    result = solve(
-        model,
-        _Objective(fun, args if isinstance(args, tuple) else (args,)),
-        sigma=sigma,
-        callback=None if callback is None else _Callback(callback),
-        **wanted,
-    )
-    return optimize_result(result)
+    if callback is not None:
+        wanted["callback"] = _Callback(callback)
+    objective = _Objective(fun, args if isinstance(args, tuple) else (args,))
+    return optimize_result(solve(model, objective, **wanted))
 
 
 def optimize_result(result: Result) -> Any:
-    """Return a result as the `scipy.optimize.OptimizeResult` that :func:`minimize` gives."""
+    """Return a result as the `scipy.optimize.OptimizeResult` that :func:`minimize` gives.
+
+    ``nit`` counts generations; ``maxcv`` is the largest violation at ``x``, which is 0.
+    """
     from scipy.optimize import OptimizeResult
 
     best = [e for e in result.evaluations if np.array_equal(e.x, result.x)]
@@ -172,13 +135,11 @@ def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) ->
     if options is not None and not isinstance(options, Mapping):
         raise SettingsError(f"options must be a dictionary, got {shown(options)}.")
     wanted: dict[str, Any] = {}
-    known = set(inspect.signature(solve).parameters) - {
-        "model", "simulator", "import_arguments", "callback", "sigma",
-    }  # fmt: skip
+    known = [name for name in OPTION_NAMES if name != "callback" and name not in _NO_USE]
     for given, value in [*dict(options or {}).items(), *keywords.items()]:
         name = _SCIPY_NAMES.get(given, given)
-        if name not in known or given in _NO_USE:
-            raise SettingsError(unknown_options("minimize()", [given], sorted(known), _NO_USE))
+        if name not in known:
+            raise SettingsError(unknown_options("minimize()", [given], known, _NO_USE))
         wanted[name] = bool(value) if given == "disp" else value
     return wanted
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters.packages import needed
+from archeng.adapters import needed
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
 from archeng.result import Result, Status
@@ -44,6 +44,7 @@ _DEVIATION = 0.2  # initial deviation of a variable without both bounds, per max
 _SUPPORTED = (
     "optimization", "inequality_constraints", "equality_constraints", "two_sided_constraints",
 )  # fmt: skip
+_OPTIONS = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
 _NOT_SETTINGS = {"model", "simulator", "simulated", "start", "sense", "import_arguments",
                  "simulator_takes", "workers", "timeout"}  # fmt: skip
 
@@ -226,17 +227,16 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     def _keywords(self) -> dict[str, Any]:
         """Keywords of ``solve`` from the options."""
         options = self.options
-        known = set(inspect.signature(solve).parameters) - _NOT_SETTINGS
-        unknown = sorted(set(self.opt_settings) - known)
+        names = set(inspect.signature(solve).parameters) - _NOT_SETTINGS
+        unknown = sorted(set(self.opt_settings) - names)
         if unknown:
             raise SettingsError(
-                f"opt_settings: unknown {unknown}; ArchengDriver takes {', '.join(sorted(known))}."
+                f"opt_settings: unknown {unknown}; ArchengDriver takes {', '.join(sorted(names))}."
             )
         if options["resume"] and options["journal"] is None:
             raise SettingsError("resume=True needs the journal of the run: set journal=.")
-        names = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
-        found = {name: options[name] for name in names}
-        return {**found, "verbose": options["disp"], **self.opt_settings}
+        declared = {name: options[name] for name in _OPTIONS}
+        return {**declared, "verbose": options["disp"], **self.opt_settings}
 
     # -- running the model ------------------------------------------------------------------
 
@@ -282,18 +282,18 @@ class _UnexpectedError(EndOfRunError):
 
 
 def _resumable(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    known = inspect.signature(resume).parameters
-    return {k: v for k, v in keywords.items() if k in known and v is not None}
+    names = inspect.signature(resume).parameters
+    return {k: v for k, v in keywords.items() if k in names and v is not None}
 
 
 def _bounds(meta: Mapping[str, Any], size: int) -> tuple[Any, Any]:
     """Lower and upper limits (size,) of a declaration; infinite where there is none."""
-    found = []
+    limits = []
     for side, endless in (("lower", -np.inf), ("upper", np.inf)):
         value = endless if meta[side] is None else meta[side]
         full = np.broadcast_to(np.asarray(value, dtype=float), (size,))
-        found.append(np.where(np.abs(full) >= _INFINITE, np.copysign(np.inf, full), full))
-    return found[0], found[1]
+        limits.append(np.where(np.abs(full) >= _INFINITE, np.copysign(np.inf, full), full))
+    return limits[0], limits[1]
 
 
 def _scaler(meta: Mapping[str, Any]) -> Any:

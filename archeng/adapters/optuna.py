@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from archeng.adapters.packages import needed
+from archeng.adapters import needed
 from archeng.errors import SettingsError
 from archeng.records import CallRecord, column_names
 from archeng.result import Result
@@ -25,7 +25,9 @@ from archeng.result import Result
 optuna: Any = needed("optuna", "optuna")
 
 EXPLICIT = "explicit constraints"
-_PREFIX = "archeng."
+"""Name of the first constraint of a trial, if the run simulated designs that violate some."""
+
+_PREFIX = "archeng."  # of the names of our user attributes
 _ATTRIBUTES = (
     "index", "generation", "restart", "status", "seconds", "attempts", "repair_kind",
     "repair_solver", "repair_distance_squared", "max_violation", "message",
@@ -72,10 +74,27 @@ def to_study(
         A study of that name exists already and ``update`` is False, or it is of another run.
     """
     name = result.name if study_name is None else study_name
-    direction = "maximize" if result.maximize else "minimize"
+    study = _study(result, storage, name, update)
     identity = _identity(result)
+    if study.trials and study.user_attrs.get(f"{_PREFIX}run") != identity:
+        raise SettingsError(f"The study {name!r} is of another run: choose another name.")
+    for attribute, value in _about(result, identity).items():
+        study.set_user_attr(attribute, value)
+    there = Counter(map(_key, study.trials))
+    missing = []
+    for trial in _trials(result):
+        there[_key(trial)] -= 1
+        if there[_key(trial)] < 0:
+            missing.append(trial)
+    study.add_trials(missing)
+    return study
+
+
+def _study(result: Result, storage: Any, name: str, update: bool) -> Any:
+    """Make the study, or open the one to be updated."""
+    direction = "maximize" if result.maximize else "minimize"
     try:
-        study = optuna.create_study(
+        return optuna.create_study(
             storage=storage, study_name=name, direction=direction, load_if_exists=update
         )
     except optuna.exceptions.DuplicatedStudyError as error:
@@ -85,24 +104,11 @@ def to_study(
         ) from error
     except Exception as error:  # whatever a database has to say
         raise SettingsError(f"The storage {storage!r} cannot be used: {error}") from error
-    if study.trials and study.user_attrs.get(f"{_PREFIX}run") != identity:
-        raise SettingsError(f"The study {name!r} is of another run: choose another name.")
-    for attribute, value in _about(result, identity).items():
-        study.set_user_attr(attribute, value)
-    there = Counter(_key(t.user_attrs.get(f"{_PREFIX}generation"), t.params) for t in study.trials)
-    missing = []
-    for trial in _trials(result):
-        key = _key(trial.user_attrs[f"{_PREFIX}generation"], trial.params)
-        if there[key] > 0:
-            there[key] -= 1
-        else:
-            missing.append(trial)
-    study.add_trials(missing)
-    return study
 
 
-def _key(generation: Any, params: Mapping[str, float]) -> tuple[Any, ...]:
-    return (generation, *sorted(params.items()))
+def _key(trial: Any) -> tuple[Any, ...]:
+    """Return what tells the trials of one run apart; equal ones are counted."""
+    return (trial.user_attrs.get(f"{_PREFIX}generation"), *sorted(trial.params.items()))
 
 
 def _identity(result: Result) -> str:
@@ -172,21 +178,21 @@ def _ranges(result: Result) -> list[Any]:
 
 def _limits(result: Result) -> list[tuple[str, str, float, float]]:
     """One-sided simulated constraints: a text, the name, and sign and offset of ``<= 0``."""
-    found = []
+    sides = []
     for limit in result.simulated:
         if math.isfinite(limit.lower):
-            found.append((f"{limit.name} >= {limit.lower:g}", limit.name, -1.0, limit.lower))
+            sides.append((f"{limit.name} >= {limit.lower:g}", limit.name, -1.0, limit.lower))
         if math.isfinite(limit.upper):
-            found.append((f"{limit.name} <= {limit.upper:g}", limit.name, 1.0, limit.upper))
-    return found
+            sides.append((f"{limit.name} <= {limit.upper:g}", limit.name, 1.0, limit.upper))
+    return sides
 
 
 def _constraints(result: Result, call: CallRecord, outside: bool) -> dict[str, list[float]] | None:
     """Constraints in the form that Optuna and its dashboard read: a list of values <= 0."""
-    found = [call.max_violation] if outside else []
+    values = [call.max_violation] if outside else []
     for _, name, sign, limit in _limits(result):
-        found.append(sign * (call.constraints.get(name, math.nan) - limit))
-    return {"constraints": found} if found else None
+        values.append(sign * (call.constraints.get(name, math.nan) - limit))
+    return {"constraints": values} if values else None
 
 
 def _attributes(call: CallRecord) -> dict[str, Any]:

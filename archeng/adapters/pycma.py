@@ -24,18 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters.packages import needed
+from archeng.adapters import needed
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
-from archeng.handlers.base import Population
+from archeng.known import Limits
+from archeng.ledger import Ledger
 from archeng.model import as_model, compile_model, refuse_wide
 from archeng.ranking import total_order
-from archeng.repair import Repair, Repairer
+from archeng.repair import Repairer
+from archeng.runner.generation import OpenGeneration, open_generation
 from archeng.sampling import deviations, feasible_points
 from archeng.settings import Settings
-from archeng.simulator import CallStatus, Design, Gate, call, check_simulator, told
+from archeng.simulator import Call, Design, Gate, call, check_simulator, told
 
 cma: Any = needed("cma", "cma")
 
@@ -101,12 +103,11 @@ class Arch:
         self._search = begin(distribution, anchor, int(es.popsize))
         weights = np.array(es.sp.weights.positive_weights, dtype=float)
         self._weights = weights / weights.sum()
-        self._asked: list[Any] = []
-        self._population: Population | None = None
-        self._known: dict[bytes, float] = {}
-        self._points: list[Floats] = []
-        self.best: Best | None = None
-        self.n_calls = 0
+        self._sampled: list[Any] = []
+        self._generation: OpenGeneration | None = None
+        self._n_generations = 0
+        self._limits = Limits()  # no simulated constraints: pycma ranks by the objective
+        self._ledger = Ledger(self._set, self._limits, reuse_designs=True)
 
     @classmethod
     def start(
@@ -152,50 +153,76 @@ class Arch:
         """Normalised repair distance of the mean."""
         return self._search.d_m
 
+    @property
+    def n_calls(self) -> int:
+        """Designs simulated."""
+        return self._ledger.n_calls
+
+    @property
+    def best(self) -> Best | None:
+        """The best design so far."""
+        best = self._ledger.best
+        return None if best is None else Best(Design(self._set.variables, best.x), best.objective)
+
+    def known(self, design: Design) -> float | None:
+        """Return the objective of a design that was told before (NaN: it failed), else None."""
+        before = self._ledger.find(design)
+        return None if before is None else before.objective
+
     @one_thread
     def ask(self) -> list[Design | None]:
         """Sample, adapt alpha, repair: one feasible design for each sample.
 
         None where no feasible design was found: tell None for it.
         """
-        if self._population is not None:
+        if self._generation is not None:
             raise SettingsError("ask() again before tell(): tell the objectives first.")
-        self._asked = self.es.ask()
+        self._sampled = self.es.ask()
         distribution = distribution_of(self.es)
         search = replace(self._search, state=replace(self._search.state, distribution=distribution))
         self._search = adapt_alpha(search, self._repairer, self._weights)
-        before = np.array(self._points[-_REMEMBERED:]) if self._points else None
-        self._population = repair_population(
-            self._search, self._repairer, np.array(self._asked, dtype=float), before
+        before = self._ledger.arrays().points[-_REMEMBERED:]
+        population = repair_population(
+            self._search,
+            self._repairer,
+            np.array(self._sampled, dtype=float),
+            before if self._settings.reuse_designs and len(before) else None,
         )
-        return [self._design(repair) for repair in self._population.repairs]
+        self._generation = open_generation(
+            self._n_generations, 0, population, 0.0, self._set, self._ledger, outside=False
+        )
+        designs = [candidate.design for candidate in self._generation.candidates]
+        for design in designs:
+            if design is not None:
+                self._gate.check(design.x)
+        return designs
 
-    @one_thread
     def tell(self, objectives: Sequence[Any]) -> None:
         """Rank the candidates and let pycma learn from them as sampled.
 
-        None or NaN: the simulation failed; it ranks last in the objective. pycma is told the
-        sorted objectives in the order of the total ranking, so that its tests on objectives keep
-        their meaning.
+        None or NaN: the simulation failed; it ranks last in the objective. What is told of a design
+        that was told before is not used. pycma is told the sorted objectives in the order of the
+        total ranking, so that its tests on objectives keep their meaning.
         """
-        population = self._population
-        if population is None:
+        generation = self._generation
+        if generation is None:
             raise SettingsError("tell() without ask(): there are no open candidates.")
-        if len(objectives) != len(self._asked):
+        if len(objectives) != generation.size:
             raise SettingsError(
-                f"tell() got {len(objectives)} objectives for {len(self._asked)} candidates."
+                f"tell() got {len(objectives)} objectives for {generation.size} candidates."
             )
-        values = np.array([told(value).objective for value in objectives])
-        for repair, value in zip(population.repairs, values, strict=True):
-            self._remember(repair, float(value))
-        values[[not r.feasible for r in population.repairs]] = np.nan
-        order = total_order(values, population.distances_squared(), self.alpha)
-        self.es.tell(self._asked, list(stand_ins(values, order)))
-        self._population = None
+        self._learn(generation, {p: told(objectives[p]) for p in generation.positions})
 
-    def known(self, design: Design) -> float | None:
-        """Return the objective of a design that was told before (NaN: it failed), else None."""
-        return self._known.get(design.x.tobytes())
+    @one_thread
+    def _learn(self, generation: OpenGeneration, outcomes: Mapping[int, Call]) -> None:
+        """Take the outcomes of the new designs, by position; rank all candidates."""
+        for position, outcome in outcomes.items():
+            self._ledger.add(generation.record(position, outcome, 0.0, self._limits, np.nan))
+        values = generation.outcomes({}, self._ledger, 1.0, self._limits).objectives
+        order = total_order(values, generation.population.distances_squared(), self.alpha)
+        self.es.tell(self._sampled, list(stand_ins(values, order)))
+        self._generation = None
+        self._n_generations += 1
 
     def run(
         self, simulator: Callable[[Design], Any], *, max_evaluations: int | None = None
@@ -216,44 +243,18 @@ class Arch:
         check_simulator(simulator)
         while not self.es.stop():
             designs = self.ask()
-            new = {d.x.tobytes() for d in designs if d is not None and self.known(d) is None}
-            if max_evaluations is not None and self.n_calls + len(new) > max_evaluations:
-                self._population = None  # left open: pycma does not learn from half a generation
+            generation = self._generation
+            assert generation is not None
+            positions = generation.positions
+            if max_evaluations is not None and self.n_calls + len(positions) > max_evaluations:
+                self._generation = None  # pycma does not learn from half a generation
                 break
-            found: dict[bytes, float] = {}
-            failures: list[str] = []
-            for design in designs:
-                if design is None or design.x.tobytes() in found:
-                    continue
-                value = self.known(design)
-                if value is None:
-                    outcome = call(simulator, design)
-                    value = outcome.objective
-                    if outcome.status is not CallStatus.OK:
-                        failures.append(outcome.message.strip())
-                found[design.x.tobytes()] = value
-            if self.n_calls == 0 and failures and len(failures) == len(found):
+            outcomes = {p: call(simulator, d) for p in positions if (d := designs[p]) is not None}
+            failures = [c.message.strip() for c in outcomes.values() if not c.good]
+            if self.n_calls == 0 and failures and len(failures) == len(outcomes):
                 raise SimulatorError(f"All {len(failures)} first calls failed: {failures[0]}")
-            self.tell([None if d is None else found[d.x.tobytes()] for d in designs])
+            self._learn(generation, outcomes)
         return self.best
-
-    def _design(self, repair: Repair) -> Design | None:
-        if not repair.feasible:
-            return None
-        full = self._set.expand(repair.x)
-        self._gate.check(full)
-        return Design(self._set.variables, full)
-
-    def _remember(self, repair: Repair, value: float) -> None:
-        design = self._design(repair)
-        if design is None or design.x.tobytes() in self._known:
-            return
-        self._known[design.x.tobytes()] = value
-        if self._settings.reuse_designs:
-            self._points.append(repair.x)
-        self.n_calls += 1
-        if np.isfinite(value) and (self.best is None or value < self.best.objective):
-            self.best = Best(design, value)
 
 
 def distribution_of(es: Any) -> Distribution:

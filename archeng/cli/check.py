@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from archeng.cli.first_call import first_call, first_call_lines
-from archeng.cli.load import load_model
-from archeng.cli.open_study import opened
-from archeng.cli.plain import write_json
+import click
+
+from archeng.cli import flags
+from archeng.cli.output import by_name, write, write_json
 from archeng.cli.study_file import StudyFile
-from archeng.cli.target import study_or_file
+from archeng.cli.study_import import find_model, imported, opened
+from archeng.cli.targets import is_database, opened_journal, study_or_file
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.errors import InfeasibleModelError, ModelError, SimulatorError
+from archeng.errors import InfeasibleModelError, ModelError, SettingsError, SimulatorError
 from archeng.model import (
     FeasibleSet,
     Model,
@@ -27,41 +27,88 @@ from archeng.model import (
     refuse_wide,
     text_table,
 )
-from archeng.plain_text import visible
-from archeng.runner.options import check_seed
+from archeng.options import OPTIONS
+from archeng.progress import duration
+from archeng.runner import solve
+from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
 
+_ALONE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_time", "target")
+"""Options that the one call of ``--simulate`` does without."""
 
-def check(options: argparse.Namespace) -> int:
-    """Print the model and its diagnosis."""
-    check_seed(options.seed)
-    target = study_or_file(options.file, "check")
+
+@flags.command(
+    "check",
+    """\
+  archeng check               the study in this folder
+  archeng check --simulate    and one call of its simulator
+  archeng check model.py      a Python file with a CasADi or Pyomo model
+  archeng check plant.nl      a model written by AMPL, GAMS, JuMP or Pyomo
+  archeng check --json | jq .conflicts
+""",
+)
+@flags.target("file")
+@flags.object_name
+@click.option("--seed", type=int, default=0, help="Seed of the search (default 0).")
+@flags.switch("--simulate", help="Make one call of the simulator; show its answer and its time.")
+@flags.as_json()
+def check(
+    file: str | None, object_name: str | None, seed: int, simulate: bool, as_json: bool
+) -> int:
+    """Show a model and diagnose its constraints.
+
+    Print variables, rows with their kinds, and a diagnosis: a feasible design or a minimal set of
+    conflicting constraints; degrees of freedom, redundant and badly scaled rows. Exit code 1 if no
+    feasible design is found. No simulator is called, except with --simulate: once, at the first
+    design of the run. FILE is a study's folder, study.toml, Python file, .nl file or journal.
+    """
+    OPTIONS["seed"].checked(seed)
+    target = study_or_file(file, "check")
     with contextlib.ExitStack() as stack:
         study = None
         if isinstance(target, StudyFile):
-            model, study = stack.enter_context(_of_study(target, options.object))
+            model, study = stack.enter_context(_of_study(target, object_name))
         else:
-            model = load_model(str(target), options.object)
+            model = _load_model(target, object_name)
         fs: FeasibleSet | None = None
         with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
             fs = compile_model(model)
-        diagnosis = diagnose(model, seed=options.seed)
-        if not options.json:
+        diagnosis = diagnose(model, seed=seed)
+        if not as_json:
             _show(model, fs, diagnosis, study)
-        call = None
-        if diagnosis.feasible and options.simulate:
-            call = first_call(target, options.object)
-        if options.json:
+        call = _first_call(target, object_name) if diagnosis.feasible and simulate else None
+        if as_json:
             more = {"study": study, "first_call": call}
             write_json(diagnosis.to_dict() | {k: v for k, v in more.items() if v is not None})
         elif call is not None:
-            sys.stdout.write(visible("\n" + "\n".join(first_call_lines(call)) + "\n"))
-        if not diagnosis.feasible:
-            return 1
-        if fs is not None:
-            refuse_wide(fs)
-            deviations(fs)  # refuses a model in which a run cannot tell where to search
-        return 0
+            write("\n" + "\n".join(_call_lines(call)))
+    if not diagnosis.feasible:
+        return 1
+    if fs is not None:
+        refuse_wide(fs)
+        deviations(fs)  # refuses a model in which a run cannot tell where to search
+    return 0
+
+
+def _load_model(path: Path, name: str | None) -> Model:
+    """Return the model of an .nl file, of a Python file, or of a journal.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be run, or it is not clear which object is the model.
+    """
+    if path.suffix == ".py":
+        with imported(path) as module:
+            return as_model(find_model(module, name), objective=False)
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file.")
+    if name is not None:
+        raise ModelError(f"--object is for Python files, not for {path}.")
+    if not is_database(path):
+        return as_model(path, objective=False)
+    with opened_journal(path) as journal:
+        return stored_model(journal.header(), None)
 
 
 def _show(
@@ -71,10 +118,10 @@ def _show(
     study: dict[str, Any] | None,
 ) -> None:
     head = str(model) if fs is None else _tables(model, fs)
-    sys.stdout.write(visible(f"{head}\n\n{diagnosis}\n"))
+    write(f"{head}\n\n{diagnosis}")
     if study is not None:
         lines = (f"  {k}: {v}" for k, v in study.items() if v is not None)
-        sys.stdout.write("\nstudy:\n" + "\n".join(lines) + "\n")
+        write("\nstudy:\n" + "\n".join(lines))
     sys.stdout.flush()  # a simulation may follow, and take its time
 
 
@@ -149,3 +196,50 @@ def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
         return number(low), number(high)
     middle = (low + high) / 2
     return f"{number(middle)} +- {(high - low) / 2:.3g}", number(middle)
+
+
+def _first_call(target: StudyFile | Path, name: str | None) -> dict[str, Any]:
+    """Simulate the first design of a study and return what came of it; nothing is written.
+
+    Raises
+    ------
+    SimulatorError
+        If the call does not end well; it has the simulator's own words.
+    """
+    if isinstance(target, Path) and target.suffix != ".py":
+        raise SettingsError(f"--simulate: {target} has no simulator; name a study or Python file.")
+    with opened(target, name) as study, study.workers as workers:
+        options = {k: v for k, v in study.options.items() if k not in _ALONE}
+        more = {} if workers is None else {"workers": workers}
+        result = solve(study.model, study.simulator, max_evaluations=1, **{**options, **more})
+        budget = study.options.get("max_evaluations")
+    [call] = result.evaluations
+    return {
+        "seconds": call.seconds,
+        "objective": call.objective,
+        "design": by_name(result, call.x),
+        "constraints": call.constraints,
+        "violated": list(call.violated),
+        "outputs": call.outputs,
+        "max_evaluations": budget,
+        "seconds_for_the_budget": None if budget is None else budget * call.seconds,
+    }
+
+
+def _call_lines(call: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that tell of it."""
+    yield f"one call of the simulator: {duration(call['seconds'])}"
+    yield f"  objective = {call['objective']:.10g}"
+    for name, value in call["constraints"].items():
+        state = "does not hold here" if name in call["violated"] else "holds here"
+        yield f"  {name} = {value:.10g} (simulated constraint, {state})"
+    for name, value in call["outputs"].items():
+        yield f"  {name} = {value} (output)"
+    for name, value in call["design"].items():
+        yield f"  at {name} = {value:.10g}"
+    if call["max_evaluations"] is not None:
+        total = duration(call["seconds_for_the_budget"])
+        yield (
+            f"all {call['max_evaluations']} calls of the budget would take {total}, one after the "
+            "other"
+        )

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
 
+import click
+
 import archeng
 from archeng.checks import did_you_mean
+from archeng.cli.flags import command
 from archeng.errors import ArchengError, SettingsError
 
 _PREFIX = f"{ArchengError.id}-"
 
 
-def explain(options: argparse.Namespace) -> int:
-    """Print what the page of errors says of an id; without one, all ids."""
+@command(
+    "explain",
+    """\
+  archeng explain                            all ids
+  archeng explain ARCH-MODEL
+""",
+)
+@click.argument("identifier", metavar="[ID]", required=False)
+def explain(identifier: str | None) -> int:
+    """Say what to do about an error.
+
+    Print what the error ID means and what to do about it; messages end with their id. Without one,
+    list all.
+    """
     page = _page()
-    if options.id is None:
+    if identifier is None:
         rows = re.findall(r"^\| \[([A-Z-]+)\]\(.*?\) \| `\w+` \| (.*?) \|", page, re.MULTILINE)
         width = max(len(name) for name, _ in rows)
         sys.stdout.write("".join(f"{name:{width}}  {when}\n" for name, when in rows))
         return 0
-    found = explanations(page)
-    sys.stdout.write(found[_known(options.id, list(found))])
+    sections = explanations(page)
+    sys.stdout.write(sections[_meant(identifier, list(sections))])
     return 0
 
 
@@ -48,7 +62,7 @@ def _page() -> str:
     raise SettingsError(f"{package}: this installation of archeng has no page of errors.")
 
 
-def _known(typed: str, ids: list[str]) -> str:
+def _meant(typed: str, ids: list[str]) -> str:
     """Return the id that is meant: ``ARCH-MODEL``, ``arch-model`` or ``model``."""
     name = typed.strip("[]").upper().replace("_", "-")
     for candidate in (name, _PREFIX + name):

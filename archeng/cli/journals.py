@@ -1,137 +1,61 @@
-"""``archeng status`` and ``archeng export``: looking at a journal, also while its run goes on."""
+"""Commands that look at a run, also while it goes on: status, report, dashboard and export."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import csv
-import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+import webbrowser
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from archeng.cli.plain import plain, write_json
-from archeng.cli.target import how_to_resume, journal_of
-from archeng.errors import SettingsError
-from archeng.journal import Journal, readable
-from archeng.plain_text import cell, visible
-from archeng.records import CallRecord, column_names, extra_columns, extras_of
+import click
+
+from archeng.cli import flags
+from archeng.cli.output import by_name, write, write_json
+from archeng.cli.targets import JournalRun, is_database, journal_of
+from archeng.dashboard import serve
+from archeng.errors import JournalError, SettingsError
+from archeng.plain_text import cell
+from archeng.records import column_names, extra_columns, extras_of
+from archeng.result import Result
 from archeng.runner import read_journal
-from archeng.runner.reading import options_of, reason_of
 from archeng.strategy import StopReason
 
 _COLUMNS = (
     "index", "generation", "restart", "objective", "status", "seconds", "attempts",
     "max_violation", "repair_kind", "repair_solver", "repair_distance_squared", "message",
 )  # fmt: skip
-_MOVE = ("at", "machine", "calls", "changes")
 
 
-def status(options: argparse.Namespace) -> int:
-    """Print where a run stands."""
-    with reading(journal_of(options.journal, "status")) as journal:
-        data = status_data(journal)
-    if options.json:
+@flags.command(
+    "status",
+    """\
+  archeng status                             the study in this folder
+  archeng status run.db
+  archeng status --json | jq .best.objective
+""",
+)
+@flags.target("journal")
+@flags.as_json()
+def status(journal: str | None, as_json: bool) -> int:
+    """Show where a run stands, also while it runs.
+
+    Print calls, best design and state of the run of a study's folder, of its study.toml, or of a
+    JOURNAL.
+    """
+    data = JournalRun.read(journal_of(journal, "status")).data()
+    if as_json:
         write_json(data)
     else:
-        sys.stdout.write(visible("\n".join(_lines(data)) + "\n"))
+        write("\n".join(_lines(data)))
     return 0
-
-
-def export(options: argparse.Namespace) -> int:
-    """Write every finished call as CSV or JSON, or into an Optuna study."""
-    if options.optuna is not None:
-        return _to_optuna(options)
-    target = options.output or options.csv
-    if options.json and options.csv:
-        raise SettingsError("--csv and --json exclude each other; use --json --output FILE.")
-    path = journal_of(options.journal, "export")
-    with reading(path) as journal, contextlib.ExitStack() as stack:
-        stream: Any = sys.stdout
-        if target not in (None, "-"):
-            stream = stack.enter_context(_created(target))
-        (_write_json if options.json else _write_csv)(journal, stream)
-    return 0
-
-
-def _to_optuna(options: argparse.Namespace) -> int:
-    from archeng.adapters.optuna import to_study
-
-    result = read_journal(journal_of(options.journal, "export"))
-    study = to_study(result, options.optuna, options.study, update=options.update)
-    sys.stdout.write(f"study {study.study_name!r}: {len(study.trials)} trials\n")
-    return 0
-
-
-@contextlib.contextmanager
-def reading(path: Path) -> Iterator[Journal]:
-    """Open a journal to look at it; strange contents are errors about that journal."""
-    journal = Journal.read(path)
-    try:
-        with readable(path):
-            yield journal
-    finally:
-        journal.close()
-
-
-def best_call(calls: Iterable[CallRecord], maximize: bool) -> CallRecord | None:
-    """Return the best call that satisfies all constraints."""
-    best = None
-    for e in calls:
-        sign = -1.0 if maximize else 1.0
-        better = best is None or sign * e.objective < sign * best.objective
-        if e.acceptable and better:
-            best = e
-    return best
-
-
-def status_data(journal: Journal) -> dict[str, Any]:
-    """Return where a run stands, as plain data."""
-    header, state, latest = journal.header(), journal.state(), journal.latest()
-    generations, counts, running = journal.generations(), journal.count(), journal.running
-    evaluations = [stored.evaluation for stored in journal.calls()]
-    options = options_of(header, latest)
-    best = best_call(evaluations, options.sense == "maximize")
-    reason = reason_of(state, latest, options, evaluations, running)
-    ended = reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
-    calls = sum(n for kind, n in counts.items() if kind != "reused")
-    return {
-        "journal": str(journal.path),
-        "name": header["name"],
-        "state": "running" if running else "ended" if ended else "stopped",
-        "stop_reason": reason.name if ended and not running else None,
-        "begun": header["created"],
-        "machine": header["machine"],
-        "moves": [{k: move[k] for k in _MOVE} for move in journal.moves()],
-        "seed": header["seed"],
-        "calls": calls,
-        "max_evaluations": options.max_evaluations,
-        "calls_by_status": dict(sorted(counts.items())),
-        "infeasible_calls": sum(not e.feasible and e.status != "reused" for e in evaluations),
-        "simulator_seconds": sum(e.seconds for e in evaluations),
-        "generations": len(generations),
-        "restarts": state["n_restarts"],
-        "sigma": generations[-1]["sigma"] if generations else None,
-        "active_constraints": generations[-1]["n_active"] if generations else None,
-        "simulated": sorted(options.limits.names),
-        "best": None if best is None else _best_data(best, header),
-        "resume": how_to_resume(journal.path, header["own_objective"]),
-    }
-
-
-def _best_data(best: CallRecord, header: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "call": best.index + 1,
-        "objective": best.objective,
-        "design": dict(zip(header["element_names"], map(float, best.x), strict=True)),
-        "constraints": dict(best.constraints),
-        "outputs": dict(best.outputs),
-    }
 
 
 def _lines(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{data['name']}: {situation(data)}"
+    yield f"{data['name']}: {_situation(data)}"
     yield f"begun {data['begun']} on {data['machine']}, seed {data['seed']}"
     for move in data["moves"]:
         changes = "; ".join(move["changes"])
@@ -158,7 +82,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
         yield "no design satisfies all simulated constraints yet"
 
 
-def situation(data: Mapping[str, Any]) -> str:
+def _situation(data: Mapping[str, Any]) -> str:
     """Say in words whether a run goes on, has ended, or was stopped."""
     if data["state"] == "running":
         return "running"
@@ -167,43 +91,163 @@ def situation(data: Mapping[str, Any]) -> str:
     return f"not running, it was cut off or ended with an error; {data['resume']} goes on with it"
 
 
-def _created(path: str) -> Any:
+@flags.command(
+    "report",
+    """\
+  archeng report                             the study in this folder: run.html
+  archeng report run.db --output wing.html
+  archeng report run.db --pdf                and a PDF
+""",
+)
+@flags.target("run")
+@flags.file("-o", "--output", help="The HTML file (default: beside the run).")
+@flags.file(
+    "--pdf", is_flag=False, flag_value="", help="Also a PDF (default name: that of the HTML file)."
+)
+def report(run: str | None, output: str | None, pdf: str | None) -> int:
+    """Write a report of a run as one HTML file, or as PDF.
+
+    It has what was asked, the best design, convergence, what blocks the design, failures, and how
+    to reproduce it. The HTML file needs no other file and no network. Also while the run goes on;
+    the journal is only read. RUN is a study's folder, a journal, or a result saved as JSON.
+    """
+    source = journal_of(run, "report")
+    page = source.with_suffix(".html") if output is None else Path(output)
+    files = [page]
+    if pdf is not None:
+        files.append(Path(pdf) if pdf else page.with_suffix(".pdf"))
+        if files[1].suffix.lower() != ".pdf":
+            raise SettingsError(f"--pdf {files[1]}: the name of a PDF must end in .pdf.")
+    for file in files:
+        if file.resolve() == source.resolve():
+            raise SettingsError(f"{file}: the report would overwrite the run that it shows.")
+    result = _result(source)
+    for file in files:
+        result.report(file)
+        write(f"{file}")
+    return 0
+
+
+def _result(source: Path) -> Result:
+    """Read a journal, or a result that was saved."""
+    try:
+        with source.open("rb") as stream:
+            begin = stream.read(16)
+    except OSError as error:
+        raise JournalError(
+            f"{source}: cannot be read ({error.strerror}). Give a journal (solve(..., "
+            "journal=...), `archeng run --journal`) or a result (`result.save`)."
+        ) from error
+    return Result.load(source) if begin.lstrip()[:1] == b"{" else read_journal(source)
+
+
+@flags.command(
+    "dashboard",
+    """\
+  archeng dashboard                          the study in this folder, while it runs
+  archeng dashboard run.db --port 8600 --no-browser
+""",
+)
+@flags.target("journal")
+@click.option("--port", type=int, help="Where to listen (default: 8517, or a free one).")
+@flags.switch("--no-browser", help="Do not open a browser.")
+def dashboard(journal: str | None, port: int | None, no_browser: bool) -> int:
+    """Follow a run in the browser while it goes on.
+
+    Serve the report of the run of a study's folder or of a JOURNAL on 127.0.0.1 and keep it up to
+    date. The journal is only read. Ctrl-C ends the dashboard, not the run.
+    """
+    server = serve(journal_of(journal, "dashboard"), port)
+    write(f"{server.live.name}: {server.url} (on this machine only; Ctrl-C ends)")
+    sys.stdout.flush()
+    if not no_browser:
+        threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever(poll_interval=0.2)
+    finally:
+        server.server_close()
+        server.live.close()
+    return 0
+
+
+@flags.command(
+    "export",
+    """\
+  archeng export --output calls.csv          every call of the study in this folder
+  archeng export run.db --json --output calls.json
+  archeng export | head                      CSV on standard output
+""",
+)
+@flags.target("journal")
+@flags.file("--output", help="Where to; standard output by default.")
+@flags.file("--csv", "as_csv", help="The same as --output.")
+@flags.as_json("JSON instead of CSV: a list with one object per call.")
+@click.option("--optuna", metavar="URL", help="Storage, such as sqlite:///study.db.")
+@click.option("--study", metavar="NAME", help="Name of the Optuna study.")
+@flags.switch("--update", help="Add what an Optuna study lacks.")
+def export(
+    journal: str | None,
+    output: str | None,
+    as_csv: str | None,
+    as_json: bool,
+    optuna: str | None,
+    study: str | None,
+    update: bool,
+) -> int:
+    """Write every call of a run as CSV or JSON, or into Optuna.
+
+    Every finished call of the run of a study's folder or of a JOURNAL, with full precision.
+    """
+    if as_json and as_csv:
+        raise SettingsError("--csv and --json exclude each other; use --json --output FILE.")
+    result = read_journal(journal_of(journal, "export"))
+    if optuna is not None:
+        from archeng.adapters.optuna import to_study
+
+        made = to_study(result, optuna, study, update=update)
+        write(f"study {made.study_name!r}: {len(made.trials)} trials")
+        return 0
+    with contextlib.ExitStack() as stack:
+        stream: Any = sys.stdout
+        path = output or as_csv
+        if path not in (None, "-"):
+            stream = stack.enter_context(_created(Path(str(path))))
+        (_write_json if as_json else _write_csv)(result, stream)
+    return 0
+
+
+def _created(path: Path) -> Any:
     """Open a file to write to; a journal is never overwritten."""
     try:
-        if Path(path).is_file():
-            with Path(path).open("rb") as old:
-                if old.read(16) == b"SQLite format 3\0":
-                    raise SettingsError(f"{path}: is a journal, which is not overwritten.")
-        return Path(path).open("w", newline="", encoding="utf-8")
+        if path.is_file() and is_database(path):
+            raise SettingsError(f"{path}: is a journal, which is not overwritten.")
+        return path.open("w", newline="", encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written ({error.strerror}).") from error
 
 
-def _write_csv(journal: Journal, stream: Any) -> None:
-    calls = [stored.evaluation for stored in journal.calls()]
-    extra = extra_columns(calls)
-    names = column_names([*_COLUMNS, *extra], journal.header()["element_names"])
+def _write_csv(result: Result, stream: Any) -> None:
+    extra = extra_columns(result.evaluations)
+    names = column_names([*_COLUMNS, *extra], list(by_name(result, result.x)))
     writer = csv.writer(stream)
     writer.writerow([cell(name) for name in [*_COLUMNS, *extra, *names]])
-    for e in calls:
-        plain_values, more = (getattr(e, c) for c in _COLUMNS), extras_of(e)
-        found = (more.get(c, "") for c in extra)
-        texts = [cell(value) for value in [*plain_values, *found]]
-        writer.writerow([*texts, *(repr(float(v)) for v in e.x)])
+    for e in result.evaluations:
+        more = extras_of(e)
+        values = [*(getattr(e, c) for c in _COLUMNS), *(more.get(c, "") for c in extra)]
+        writer.writerow([*map(cell, values), *(repr(float(v)) for v in e.x)])
 
 
-def _write_json(journal: Journal, stream: Any) -> None:
+def _write_json(result: Result, stream: Any) -> None:
     """Write a list with one object per call."""
-    names = journal.header()["element_names"]
     calls = [
         {
             **{c: getattr(e, c) for c in _COLUMNS},
-            "design": dict(zip(names, map(float, e.x), strict=True)),
+            "design": by_name(result, e.x),
             "constraints": e.constraints,
             "violated": e.violated,
             "outputs": e.outputs,
         }
-        for e in (stored.evaluation for stored in journal.calls())
+        for e in result.evaluations
     ]
-    json.dump(plain(calls), stream, indent=1, allow_nan=False)
-    stream.write("\n")
+    write_json(calls, stream)

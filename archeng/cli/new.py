@@ -1,59 +1,241 @@
-"""``archeng new``: a study from a template."""
+"""``archeng new``: a study from a template; how a copy is made without any accident."""
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import sys
+import os
+import re
+import shutil
+import tempfile
 import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from archeng.cli.plain import write_json
-from archeng.cli.templates import DEFAULT, Template, instantiate, templates
+import click
+
+import archeng
+from archeng.checks import did_you_mean
+from archeng.cli import flags
+from archeng.cli.output import write, write_json
+from archeng.cli.study_file import FILE, NAME
 from archeng.errors import StudyFileError
 
+DEFAULT = "casadi"
+_IGNORED = re.compile(
+    r"__pycache__|\.ipynb_checkpoints|\.pytest_cache|out|failed|run\.(html|pdf)"
+    r"|.*\.(pyc|db|db-wal|db-shm|lock|orig)"
+)
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{k}" for p in ("com", "lpt") for k in range(10))}
 
-def new(options: argparse.Namespace) -> int:
-    """Make a study, or list the templates."""
-    known = templates()
-    if options.list:
-        _list(known, options.json)
+
+def _names(context: Any, parameter: Any, begun: str) -> list[str]:
+    """Return the templates whose names begin so, for the completion of a shell."""
+    try:
+        return [name for name in templates() if name.startswith(begun)]
+    except StudyFileError:
+        return []
+
+
+@flags.command(
+    "new",
+    """\
+  archeng new --list                        what templates there are
+  archeng new my_study                      model in CasADi, simulator in Python
+  archeng new my_study --template command   an external program as the simulator
+  archeng new my_study --directory studies  in another folder
+""",
+)
+@click.argument("name", required=False)
+@click.option(
+    "--template",
+    metavar="NAME",
+    default=DEFAULT,
+    shell_complete=_names,
+    help=f"Which one (default {DEFAULT}).",
+)
+@flags.switch("--list", "describe", help="Describe the templates.")
+@flags.file("--directory", metavar="DIR", default=".", help="Where the folder is made (default .).")
+@flags.switch(
+    "--force",
+    help="Write the files of the template into a folder that exists; journals, results and your "
+    "other files stay.",
+)
+@flags.as_json()
+def new(
+    name: str | None, template: str, describe: bool, directory: str, force: bool, as_json: bool
+) -> int:
+    """Make a new study from a template.
+
+    It is a folder NAME with a complete small study that runs at once, to be edited.
+    """
+    all_templates = templates()
+    if describe:
+        _list(all_templates, as_json)
         return 0
-    if options.name is None:
+    if name is None:
         raise StudyFileError(
             "A new study needs a name, such as `archeng new my_study`. Templates: "
-            f"{', '.join(known)}; `archeng new --list` describes them."
+            f"{', '.join(all_templates)}; `archeng new --list` describes them."
         )
-    template = _template(known, options.template or DEFAULT)
-    parent = Path(options.directory or ".")
-    replaced = instantiate(template, options.name, parent, options.force)
-    target = parent / options.name
-    if options.json:
-        files = [str(target / file) for file in template.files()]
-        made = {"study": str(target), "template": template.name, "files": files}
-        write_json({**made, "replaced": [str(target / file) for file in replaced]})
+    if template not in all_templates:
+        hint = did_you_mean(template, all_templates, 0.6)
+        names = ", ".join(all_templates)
+        raise StudyFileError(f"There is no template {template!r}; there are {names}.{hint}")
+    chosen, study = all_templates[template], Path(directory) / name
+    replaced = instantiate(chosen, name, study.parent, force)
+    if as_json:
+        files = [str(study / file) for file in chosen.files()]
+        made = {"study": str(study), "template": chosen.name, "files": files}
+        write_json({**made, "replaced": [str(study / file) for file in replaced]})
     else:
-        sys.stdout.write(_made(template, target, replaced))
+        write(_made(chosen, study, replaced))
     return 0
 
 
-def _template(known: dict[str, Template], name: str) -> Template:
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    raise StudyFileError(f"There is no template {name!r}; there are {', '.join(known)}.{hint}")
+@dataclass(frozen=True)
+class Template:
+    """A template: its name, what it is, and where."""
+
+    name: str
+    text: str
+    folder: Path
+
+    def files(self) -> list[Path]:
+        """Return the files of a copy, relative to its folder, in the order of their names."""
+        return sorted(_files(self.folder, Path()))
 
 
-def _list(known: dict[str, Template], as_json: bool) -> None:
-    if as_json:
-        write_json([{"name": t.name, "description": t.text} for t in known.values()])
+def templates() -> dict[str, Template]:
+    """Return the templates that came with archeng, by name.
+
+    Raises
+    ------
+    StudyFileError
+        If the installation has none.
+    """
+    package = Path(archeng.__file__).resolve().parent
+    for folder in (package / "templates", package.parent / "templates"):  # a wheel; a clone
+        folders = [p.parent for p in folder.glob(f"*/{FILE}")]
+        if folders:
+            ordered = sorted(folders, key=lambda p: (p.name != DEFAULT, p.name))
+            return {p.name: Template(p.name, _description(p), p) for p in ordered}
+    raise StudyFileError(f"{package}: this installation of archeng has no templates.")
+
+
+def instantiate(template: Template, name: str, parent: Path, force: bool) -> list[Path]:
+    """Make the folder of a new study; return its files that were there before and are replaced.
+
+    Nothing is written if anything is wrong. With ``force`` only files of the template are
+    replaced.
+
+    Raises
+    ------
+    StudyFileError
+        The name is not valid, the folder exists, or something in it is in the way.
+    """
+    check_name(name)
+    if not parent.is_dir():
+        raise StudyFileError(f"{parent}: there is no such folder to make the study in.")
+    target = parent / name
+    try:
+        replaced = _check_target(template, target, force)
+        _make(template, name, target)
+    except OSError as error:
+        raise StudyFileError(f"{target}: cannot be written ({error.strerror}).") from error
+    return replaced
+
+
+def _make(template: Template, name: str, target: Path) -> None:
+    """Write the copy aside, then put it into its place."""
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as workshop:
+        made = Path(workshop) / name
+        for file in template.files():
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            _copy(template.folder / file, made / file, name)
+        if not target.exists():
+            made.rename(target)
+            return
+        for file in template.files():
+            (target / file).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(made / file, target / file)
+
+
+def check_name(name: str) -> None:
+    """Raise unless a name is good for a study and its folder."""
+    if NAME.fullmatch(name) is not None and name.lower() not in _RESERVED:
         return
-    width = max(map(len, known)) + 2
-    for t in known.values():
-        lines = textwrap.wrap(t.text, 96 - width)
-        sys.stdout.write(t.name.ljust(width) + ("\n" + " " * width).join(lines) + "\n")
-    sys.stdout.write(f"\narcheng new my_study --template NAME   (default: {DEFAULT})\n")
+    hint = ""
+    if "/" in name or "\\" in name:
+        hint = " A folder is named by --directory."
+    raise StudyFileError(
+        f"{name!r} is not a name for a study: letters, digits, - and _, beginning with a letter, "
+        f"at most 64.{hint}"
+    )
+
+
+def _check_target(template: Template, target: Path, force: bool) -> list[Path]:
+    """Raise if a copy must not be made there; return the files that it replaces."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise StudyFileError(f"{target}: is a file or a link, not a folder; choose another name.")
+    if not target.exists() or not any(target.iterdir()):
+        return []
+    if not force:
+        raise StudyFileError(
+            f"{target}: exists already and is not empty. Choose another name, or say --force to "
+            "replace the files of the template in it (journals, results and other files stay)."
+        )
+    replaced = []
+    for file in template.files():
+        for part in (target / file, *(target / p for p in file.parents if p != Path())):
+            if part.is_symlink():
+                raise StudyFileError(f"{part}: is a link; nothing has been written.")
+        if (target / file).is_dir() or any(
+            (target / p).exists() and not (target / p).is_dir() for p in file.parents
+        ):
+            raise StudyFileError(f"{target / file}: is in the way; nothing has been written.")
+        if (target / file).exists():
+            replaced.append(file)
+    return replaced
+
+
+def _copy(source: Path, made: Path, name: str) -> None:
+    """Copy a file; the study's name goes into ``study.toml`` and the title of the README."""
+    if source.name not in (FILE, "README.md"):
+        shutil.copy(source, made)
+        return
+    text = source.read_text(encoding="utf-8")
+    if source.name == FILE:
+        text = re.sub(r'^name = ".*"$', f'name = "{name}"', text, count=1, flags=re.MULTILINE)
+    else:
+        text = re.sub(r"\A# .*$", f"# {name}", text, count=1, flags=re.MULTILINE)
+    made.write_text(text, encoding="utf-8")
+
+
+def _files(folder: Path, within: Path) -> Iterator[Path]:
+    for path in (folder / within).iterdir():
+        if _IGNORED.fullmatch(path.name):
+            continue
+        if path.is_dir():
+            yield from _files(folder, within / path.name)
+        elif path.is_file():
+            yield within / path.name
+
+
+def _description(folder: Path) -> str:
+    """Return the first paragraph of a template's README, without its title."""
+    paragraphs = (folder / "README.md").read_text(encoding="utf-8").split("\n\n")
+    return " ".join(paragraphs[1].split())
+
+
+def _list(all_templates: dict[str, Template], as_json: bool) -> None:
+    if as_json:
+        write_json([{"name": t.name, "description": t.text} for t in all_templates.values()])
+        return
+    width = max(map(len, all_templates)) + 2
+    for t in all_templates.values():
+        write(t.name.ljust(width) + ("\n" + " " * width).join(textwrap.wrap(t.text, 96 - width)))
+    write(f"\narcheng new my_study --template NAME   (default: {DEFAULT})")
 
 
 def _made(template: Template, target: Path, replaced: list[Path]) -> str:
@@ -67,5 +249,5 @@ def _made(template: Template, target: Path, replaced: list[Path]) -> str:
         "  archeng check      is the model well posed?\n"
         "  archeng run        run it as it is\n"
         "  archeng report     one HTML file with the result\n"
-        "  then edit model.py, simulator.py and study.toml; README.md says what is what\n"
+        "  then edit model.py, simulator.py and study.toml; README.md says what is what"
     )

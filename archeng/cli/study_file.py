@@ -1,24 +1,35 @@
-"""``study.toml``: a study as a folder. Read, checked, and refused with line numbers."""
+"""``study.toml``: a study as a folder. Read, checked, and refused with line numbers.
+
+The keys of ``[run]`` and ``[study]`` that are options of a run, and those of ``[settings]``, are
+checked as everywhere; here are the names of files, which have to stay inside the folder.
+"""
 
 from __future__ import annotations
 
-import difflib
+import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from archeng.cli import study_keys
-from archeng.cli.study_keys import SECTIONS, Check
-from archeng.cli.toml_lines import Path as KeyPath
-from archeng.cli.toml_lines import key_lines
-from archeng.errors import StudyFileError
-from archeng.settings import Settings
+from archeng.checks import Check, did_you_mean
+from archeng.errors import SettingsError, StudyFileError
+from archeng.options import OPTIONS, two_limits
+from archeng.settings import HANDLER_OPTIONS, Settings
 
 FILE = "study.toml"
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""Names of studies: they are names of folders too."""
+
+KeyPath = tuple[str, ...]
+"""Keys from the outside in."""
+
 _MODEL, _SIMULATOR, _JOURNAL = "model.py", "simulator.py", "run.db"
-_LARGEST = 1_000_000  # bytes
+_LARGEST = 1_000_000  # bytes of a study file
+_SOURCE = re.compile(r"(?P<file>.+\.(?:py|nl))(?::(?P<name>[A-Za-z_]\w*))?")
+_FUNCTION = re.compile(r".+\.py:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -75,18 +86,14 @@ def read_study(path: str | Path) -> StudyFile:
     text = _text(file, path)
     try:
         data = tomllib.loads(text)
-        lines = key_lines(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyFileError(f"{path}: is not valid TOML: {error}.") from error
-    checker = _Checker(file, lines)
+    checker = _Checker(file, text)
     checker.check(data)
-    study, run = data.get("study", {}), data.get("run", {})
-    found = None
-    if not checker.problems:
-        found = _study(file, study, run, data, checker)
-    if checker.problems or found is None:
+    study = None if checker.problems else _study(file, data, checker)
+    if checker.problems or study is None:
         raise StudyFileError(_message(path, checker.problems))
-    return found
+    return study
 
 
 def _text(file: Path, shown: str | Path) -> str:
@@ -101,21 +108,16 @@ def _text(file: Path, shown: str | Path) -> str:
         raise StudyFileError(f"{shown}: cannot be read ({error.strerror}).") from error
 
 
-def _study(
-    file: Path,
-    study: Mapping[str, Any],
-    run: Mapping[str, Any],
-    data: Mapping[str, Any],
-    checker: _Checker,
-) -> StudyFile:
+def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
     """Make the study of checked data; its files must exist."""
+    study, run = data.get("study", {}), data.get("run", {})
     simulator = study.get("simulator")
     if simulator is None and (file.parent / _SIMULATOR).is_file():
         simulator = _SIMULATOR
-    options = {k: v for k, v in run.items() if k != "journal"}
-    options |= {k: study[k] for k in ("sense", "simulator_takes") if k in study}
+    options = {k: v for k, v in {**run, **study}.items() if k in OPTIONS and k not in _FILES}
     if "reuse" in options:
-        options["reuse"] = [file.parent / p for p in options["reuse"]]
+        names = [options["reuse"]] if isinstance(options["reuse"], str) else options["reuse"]
+        options["reuse"] = [file.parent / name for name in names]
     if data.get("simulated"):
         options["simulated"] = {
             k: (v.get("lower"), v.get("upper")) for k, v in data["simulated"].items()
@@ -123,7 +125,7 @@ def _study(
     if data.get("settings"):
         options["settings"] = Settings(**data["settings"])
     workers = None
-    if study_keys.is_function(options.get("workers")):
+    if _is_function(options.get("workers")):
         workers = checker.source(("run", "workers"), options.pop("workers"))
     model = checker.source(("study", "model"), study.get("model", _MODEL))
     return StudyFile(
@@ -140,48 +142,50 @@ def _study(
 class _Checker:
     """Gathers problems with their lines."""
 
-    def __init__(self, file: Path, lines: Mapping[KeyPath, int]) -> None:
-        self.file, self.lines = file, lines
+    def __init__(self, file: Path, text: str) -> None:
+        self.file, self._text = file, text
         self.problems: list[tuple[int, str]] = []
+
+    @cached_property
+    def _lines(self) -> dict[KeyPath, int]:
+        return key_lines(self._text)
 
     def check(self, data: Mapping[str, Any]) -> None:
         for section, table in data.items():
             if section not in SECTIONS:
-                self._unknown((section,), list(SECTIONS), _home(section))
+                self._unknown((section,), list(SECTIONS))
             elif not isinstance(table, dict):
-                self.add((section,), f"expected a section [{section}], got {table!r}")
+                self.add((section,), f"must be a section [{section}], got {table!r}")
             else:
-                self._section(section, table, SECTIONS[section])
+                self._table(section, table, SECTIONS[section])
 
-    def _section(
+    def _table(
         self, section: str, table: Mapping[str, Any], keys: Mapping[str, Check] | None
     ) -> None:
         for key, value in table.items():
             if keys is not None and key not in keys:
-                self._unknown((section, key), list(keys), _home(key))
+                self._unknown((section, key), list(keys))
                 continue
-            problem = (study_keys.limits if keys is None else keys[key])(value)
-            if problem is not None:
-                self.add((section, key), f"{problem}, got {value!r}")
+            try:
+                (_limits if keys is None else keys[key])(key, value)
+            except SettingsError as error:
+                said = str(error).removeprefix(key).removeprefix(":").strip()
+                self.add((section, key), said.removesuffix("."))
 
-    def _unknown(self, path: KeyPath, known: list[str], home: str | None) -> None:
-        name = str(path[-1])
-        close = difflib.get_close_matches(name, known, 1)
+    def _unknown(self, path: KeyPath, names: list[str]) -> None:
+        home = _home(path[-1])
+        hint = did_you_mean(path[-1], names, 0.6) or f" There are {', '.join(names)}"
         if home is not None:
-            hint = f"it belongs into the section [{home}]"
-        elif close:
-            hint = f"did you mean {close[0]}?"
-        else:
-            hint = f"there are {', '.join(known)}"
-        self.add(path, f"unknown {'key' if len(path) > 1 else 'section or key'}; {hint}")
+            hint = f" It belongs into the section [{home}]"
+        self.add(path, f"unknown {'key' if len(path) > 1 else 'section or key'}.{hint}")
 
     def add(self, path: KeyPath, text: str) -> None:
-        line = self.lines.get(path) or self.lines.get(path[:-1]) or 1
-        self.problems.append((line, f"{'.'.join(map(str, path))}: {text}"))
+        line = self._lines.get(path) or self._lines.get(path[:-1]) or 1
+        self.problems.append((line, f"{'.'.join(path)}: {text}"))
 
     def source(self, key: KeyPath, text: str) -> Source:
         """Return a file of the study, which must exist."""
-        file, name = study_keys.source_parts(text)
+        file, name = _parts(text)
         path = self.path(key, file)
         if not path.is_file():
             self.add(key, f"there is no file {file} in the folder of the study")
@@ -197,12 +201,135 @@ class _Checker:
 
 def _home(key: str) -> str | None:
     """Return the section where a key would be right."""
+    if key in HANDLER_OPTIONS:
+        return "settings.handler_options"
     homes = [s for s, keys in SECTIONS.items() if keys is not None and key in keys]
     return homes[0] if homes else None
 
 
 def _message(path: str | Path, problems: list[tuple[int, str]]) -> str:
     if len(problems) == 1:
-        return f"{path}:{problems[0][0]}: {problems[0][1]}."
+        return f"{path}:{problems[0][0]}: {problems[0][1]}"
     lines = "".join(f"\n  {path}:{line}: {text}" for line, text in sorted(problems))
     return f"{path} has {len(problems)} problems:{lines}"
+
+
+# -- keys -------------------------------------------------------------------------------------
+
+
+def _parts(text: str) -> tuple[str, str | None]:
+    """Split ``model.py:make_model`` into the file and the name of an object in it, if given."""
+    match = _SOURCE.fullmatch(text)
+    return (text, None) if match is None else (match["file"], match["name"])
+
+
+def _is_function(workers: Any) -> bool:
+    """Whether ``workers`` names a function in a Python file that makes them."""
+    return isinstance(workers, str) and _FUNCTION.fullmatch(workers) is not None
+
+
+def _inside(text: str) -> bool:
+    """Whether a path is a plain relative one that does not leave its folder."""
+    windows, posix = PureWindowsPath(text), PurePosixPath(text)
+    absolute = windows.is_absolute() or windows.drive or windows.root or posix.is_absolute()
+    return not absolute and ".." not in (*windows.parts, *posix.parts) and "\0" not in text
+
+
+def _name(key: str, value: Any) -> None:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise SettingsError(
+            f"{key} must be a name of letters, digits, - and _ that begins with a letter (at most "
+            f"64), got {value!r}."
+        )
+
+
+def _file(key: str, value: Any, endings: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or not _parts(value)[0].endswith(endings):
+        raise SettingsError(
+            f"{key} must be a {' or '.join(endings)} file of the study, such as "
+            f'"model.py" or "model.py:name", got {value!r}.'
+        )
+    if not _inside(_parts(value)[0]):
+        raise SettingsError(f"{key} must be inside the folder of the study, got {value!r}.")
+
+
+def _journal(key: str, value: Any) -> None:
+    if not isinstance(value, str) or not value or value.endswith(("/", "\\", ".py", ".toml")):
+        raise SettingsError(f'{key} must be the name of a file, such as "run.db", got {value!r}.')
+    if not _inside(value):
+        raise SettingsError(
+            f"{key} must be inside the folder of the study, got {value!r}; for another place say "
+            "`archeng run --journal FILE`."
+        )
+
+
+def _workers(key: str, value: Any) -> None:
+    if not _is_function(value) or not _inside(_parts(value)[0]):
+        OPTIONS["workers"].checked(value)
+
+
+def _limits(key: str, value: Any) -> None:
+    """Check the limits of a simulated constraint: ``{ lower = 1.0, upper = 2.0 }``."""
+    if not isinstance(value, dict) or not value or set(value) - {"lower", "upper"}:
+        raise SettingsError(
+            f"{key} must have limits such as {{ upper = 250e6 }} or {{ lower = 40.0, upper = 60.0 "
+            f"}}, got {value!r}."
+        )
+    two_limits(key, (value.get("lower"), value.get("upper")))
+
+
+_FILES: Mapping[str, Check] = {
+    "name": _name,
+    "model": partial(_file, endings=(".py", ".nl")),
+    "simulator": partial(_file, endings=(".py",)),
+    "journal": _journal,
+}
+"""Keys that stand for names of files, or of the study."""
+
+
+def _section(name: str) -> dict[str, Check]:
+    """Return the keys of a section that are options of a run."""
+    return {o.name: o.check for o in OPTIONS.values() if o.section == name}
+
+
+SECTIONS: Mapping[str, Mapping[str, Check] | None] = {
+    "study": {k: c for k, c in _FILES.items() if k != "journal"} | _section("study"),
+    "run": _section("run") | {"journal": _journal, "workers": _workers},
+    "simulated": None,  # any name
+    "settings": {f.name: f.metadata["check"] for f in fields(Settings)},
+}
+"""Every key of every section, with its check."""
+
+
+# -- lines ------------------------------------------------------------------------------------
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Return the line, from 1, of every table and key of a TOML document; `tomllib` does not say.
+
+    The text, which must have passed `tomllib`, is cut into statements: the fewest lines that are
+    TOML by themselves.
+    """
+    lines: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    begin, statement = 1, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        statement += line + "\n"
+        try:
+            data = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:  # it goes on in the next line
+            continue
+        header = statement.lstrip().startswith("[")
+        for path in _key_paths(data, () if header else table):
+            lines.setdefault(path, begin)
+            table = path if header else table
+        begin, statement = number + 1, ""
+    return lines
+
+
+def _key_paths(data: Mapping[str, Any], within: KeyPath) -> Iterator[KeyPath]:
+    """Yield the paths of all keys, the outer ones first."""
+    for key, value in data.items():
+        yield (*within, key)
+        if isinstance(value, dict):
+            yield from _key_paths(value, (*within, key))

@@ -6,27 +6,28 @@ and the more rarely the longer reading takes: a dashboard must not slow the run 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import is_written
+from archeng.report import sections, subtitle
 from archeng.report.figures import KINDS, plot, to_svg
-from archeng.report.html import section_html, state_badge, subtitle
-from archeng.report.sections import sections
-from archeng.report.shown import Shown
+from archeng.result import Result
 from archeng.runner import JournalReader
 
 logger = logging.getLogger("archeng")
 
 _LOOK = 1.0  # seconds between two looks at the file
-_REST = 4.0  # the share of the time in which nothing is computed: this many times the work
+_REST = 4.0  # after work it rests this many times as long
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class View:
     """What is shown at a moment; ``version`` grows with every change."""
 
     version: int
-    shown: Shown
+    result: Result
     data: Mapping[str, Any]
     since: float
     figures: dict[str, bytes] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Live:
     @property
     def name(self) -> str:
         """Name of the study."""
-        return self._view.shown.name
+        return self._view.result.name
 
     def state(self, known: int) -> dict[str, Any]:
         """Return what the page shows; only what changes every second if it knows the version."""
@@ -109,7 +110,7 @@ class Live:
             view = self._view
             if kind not in view.figures:
                 begin = time.monotonic()
-                view.figures[kind] = to_svg(plot(kind, view.shown, titled=False))
+                view.figures[kind] = to_svg(plot(kind, view.result, titled=False))
                 self._work += time.monotonic() - begin
             return view.figures[kind]
 
@@ -134,41 +135,32 @@ class Live:
             logger.debug("the dashboard cannot read %s: %s", self.path, error)
         self._work += time.monotonic() - begin
 
+    def _stats(self) -> list[os.stat_result]:
+        """Return sizes and times of the journal's files, as far as they are there."""
+        stats = []
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(OSError):
+                stats.append(self.path.with_name(self.path.name + suffix).stat())
+        return stats
+
     def _now(self) -> tuple[Any, ...]:
         """Return what changes when the journal does: sizes, times, and whether it is written."""
-        found: list[Any] = [is_written(self.path)]
-        for name in (self.path.name, self.path.name + "-wal"):
-            try:
-                about = self.path.with_name(name).stat()
-                found += [about.st_mtime_ns, about.st_size, about.st_ino]
-            except OSError:
-                found.append(None)
-        return tuple(found)
+        files = [(s.st_mtime_ns, s.st_size, s.st_ino) for s in self._stats()]
+        return (is_written(self.path), *files)
 
     def _made(self, version: int) -> View:
-        shown = self._reader.result().shown
-        try:
-            changed = max(
-                p.stat().st_mtime
-                for name in (self.path.name, self.path.name + "-wal")
-                if (p := self.path.with_name(name)).exists()
-            )
-        except (OSError, ValueError) as error:
-            raise JournalError(f"{self.path}: there is no such journal.") from error
-        parts = [(part, section_html(part, lambda _: "")) for part in sections(shown)]
+        result = self._reader.result()
+        stats = self._stats()
+        if not stats:
+            raise JournalError(f"{self.path}: there is no such journal.")
         data = {
-            "name": shown.name,
-            "subtitle": subtitle(shown),
-            "state": shown.state,
-            "badge": state_badge(shown.state),
-            "sections": [
-                {
-                    "key": part.key,
-                    "title": part.title,
-                    "html": text,
-                    "hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16],
-                }
-                for part, text in parts
-            ],
+            "name": result.name,
+            "subtitle": subtitle(result),
+            "state": result.state,
+            "sections": [{**asdict(part), "hash": _hash(part.html)} for part in sections(result)],
         }
-        return View(version, shown, data, changed)
+        return View(version, result, data, max(s.st_mtime for s in stats))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

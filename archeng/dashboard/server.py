@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from archeng.dashboard.live import Live
 from archeng.errors import SettingsError
-from archeng.report.assets import asset
+from archeng.report import style_sheet
 from archeng.report.figures import check_matplotlib
 
 logger = logging.getLogger("archeng")
@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif parts.path == "/app.js":
             self._send(_file("dashboard.js"), kind="text/javascript")
         elif parts.path == "/app.css":
-            self._send(asset("report.css") + _file("dashboard.css"), kind="text/css")
+            self._send(style_sheet() + _file("dashboard.css"), kind="text/css")
         elif parts.path == "/favicon.ico":
             self._send(_ICON, kind="image/svg+xml")
         elif parts.path == "/state":

@@ -171,7 +171,7 @@ class HandlerParts:
         SettingsError
             If there is no such option, or its value is refused.
         """
-        given = getattr(self.settings, "handler_options", {})
+        given = self.settings.handler_options
         names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
         if given.keys() - set(names):
             where = f"handler={self.settings.handler!r}"

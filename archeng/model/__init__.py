@@ -1,5 +1,6 @@
 """What the engineer declares, and its compiled form."""
 
+from archeng.model.advice import IMPORT_HINTS, ONE_OBJECTIVE, of_casadi
 from archeng.model.compile import compile_model
 from archeng.model.constraint import Constraint
 from archeng.model.convert import (
@@ -11,19 +12,17 @@ from archeng.model.convert import (
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
-from archeng.model.habits import ONE_OBJECTIVE
-from archeng.model.mistakes import of_casadi
 from archeng.model.model import Model, Sense
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
 from archeng.model.tables import model_variables, number, text_table
-from archeng.model.tolerance import DEFAULT_SHARE
+from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
 from archeng.model.variable import Variable
-from archeng.model.wide import refuse_wide
 
 __all__ = [
     "DEFAULT_SHARE",
+    "IMPORT_HINTS",
     "IMPORT_OPTIONS",
     "ONE_OBJECTIVE",
     "Constraint",

@@ -32,13 +32,13 @@ logger = logging.getLogger("archeng")
 VectorFunction = Callable[[Floats], Any]
 Evaluate = Callable[[Floats], Floats]
 
-_EPSILON = float(np.finfo(float).eps)
+_EPSILON = float(np.finfo(float).eps)  # relative rounding error of a number
 _FIRST = _EPSILON ** (1 / 3)  # steps relative to the size of a variable: central differences,
 _SECOND = _EPSILON ** (1 / 4)  # differences of differences,
 _COMPLEX = 1e-30  # and a complex step, which has no cancellation
 _SMALL = 1e-2  # a variable near zero counts as this share of its typical size
 _GRID = 32  # points per size of a variable at which second derivatives are computed
-_MOST_CELLS = 2000
+_MOST_CELLS = 2000  # of the grid that are remembered
 BRIDGE = "archeng_"
 """What the names of bridges begin with."""
 _ORDINARY = (ArithmeticError, ValueError)  # what a formula raises outside its domain
@@ -213,8 +213,8 @@ class PythonFunction:
         if key not in self._cells:
             if len(self._cells) >= _MOST_CELLS:
                 self._cells.clear()
-            found = self._second_at(cell * spacing)
-            self._cells[key] = np.where(np.isfinite(found), found, 0.0)
+            second = self._second_at(cell * spacing)
+            self._cells[key] = np.where(np.isfinite(second), second, 0.0)
         return self._cells[key]
 
     def _second_at(self, x: Floats) -> Floats:

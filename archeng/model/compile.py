@@ -17,7 +17,7 @@ import numpy as np
 
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
-from archeng.model.functions import FastFunction, dense
+from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
 from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
@@ -106,10 +106,10 @@ def _compile(
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     sources = [", ".join(merged.get(i, [])) for i in range(len(free))]
-    found = _assemble(
+    feasible_set = _assemble(
         model, free, template, (low, high), sources, linear, linear_jacobian, nonlinear, x, notes
     )
-    return replace(found, functions=(*model.functions, *kept))
+    return replace(feasible_set, functions=(*model.functions, *kept))
 
 
 def _assemble(
@@ -159,9 +159,11 @@ def _assemble(
         start=np.concatenate([v.start for v in variables])[free],
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
-        all_rows=_function("rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]),
-        nonlinear_rows_and_jacobian=_function("jacobian", [x], [curved, jacobian], (1,)),
-        nonlinear_hessian=_function("hessian", [x, weights], [hessian], (0,)),
+        all_rows=FastFunction.of(
+            "rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]
+        ),
+        nonlinear_rows_and_jacobian=FastFunction.of("jacobian", [x], [curved, jacobian], (1,)),
+        nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
     )
@@ -218,18 +220,18 @@ def _implied(
         active = always_active(rows, near)
     else:
         active = {}
-    found = [(linear[j], value) for j, value in active.items() if j < len(linear)]
+    forced = [(linear[j], value) for j, value in active.items() if j < len(linear)]
     curved = [r for r in nonlinear if not r.info.equality]
     pairs = opposite_pairs([(r.expression, r.lower, r.upper) for r in curved], x, near)
-    found += [(curved[j], value) for j, value in pairs.items()]
+    forced += [(curved[j], value) for j, value in pairs.items()]
     pinned = {j - len(linear): value for j, value in active.items() if j >= len(linear)}
     if len(pinned) == x.numel():  # one design: there is no need for room
         return {}, {}
-    if not found:
+    if not forced:
         return {}, pinned
-    values = [value for _, value in found]
-    widths = default_half_widths([r.expression for r, _ in found], values, x, near)
-    together = zip(found, widths.tolist(), strict=True)
+    values = [value for _, value in forced]
+    widths = default_half_widths([r.expression for r, _ in forced], values, x, near)
+    together = zip(forced, widths.tolist(), strict=True)
     return {r.index: (value, half) for (r, value), half in together}, pinned
 
 
@@ -279,9 +281,9 @@ def _absorb_bounds(
     linear = [r for r, curved in zip(alone, _curved(alone, x), strict=True) if not curved]
     stacked = _stack([r.expression for r in linear], x)
     terms = zip(_linear_jacobian(stacked, x), _offsets(stacked, x), strict=True)
-    found = dict(zip(map(id, linear), terms, strict=True))
+    terms_of = dict(zip(map(id, linear), terms, strict=True))
     for row in rows:
-        gradient, offset = found.get(id(row), (np.zeros(0), 0.0))
+        gradient, offset = terms_of.get(id(row), (np.zeros(0), 0.0))
         touched = np.flatnonzero(gradient)
         bare = len(touched) == 1 and abs(gradient[touched[0]]) == 1.0 and offset == 0.0
         if not bare or row.info.equality:
@@ -361,9 +363,3 @@ def _linear_jacobian(expression: Any, x: Any) -> Floats:
 
 def _stack(expressions: list[Any], like: Any) -> Any:
     return ca.vertcat(*expressions) if expressions else type(like)(0, 1)
-
-
-def _function(
-    name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
-) -> FastFunction:
-    return FastFunction(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)

@@ -1,4 +1,9 @@
-"""`Constraint`: one declared constraint, and the tolerances of its equalities."""
+"""`Constraint`: one declared constraint, made of two-sided rows, and how it is read.
+
+A relation in CasADi (``a <= b``, ``a == b``) is an ordinary expression whose last operation is a
+comparison. Rows keep the engineer's side as the value and the number as the limit: ``stress <=
+250`` becomes the row ``stress`` with upper limit 250, so that tables speak the engineer's language.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
-from archeng.checks import is_real, shown
+from archeng.checks import floats, is_real, shown
 from archeng.errors import ModelError
-from archeng.model.relation import Row
 from archeng.model.tolerance import declared_box, default_half_widths, neighbourhood
 from archeng.model.variable import Floats, Variable
+
+_LESS = (ca.OP_LE, ca.OP_LT)
+
+
+@dataclass(frozen=True)
+class Row:
+    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal."""
+
+    expression: Any
+    lower: float
+    upper: float
+
+    @property
+    def is_equality(self) -> bool:
+        """Whether both limits are the same number."""
+        return self.lower == self.upper
 
 
 @dataclass(frozen=True)
@@ -39,8 +60,8 @@ class Constraint:
     def widths(self) -> Floats:
         """Half-width of each row, 0 for an inequality."""
         given = [self.tolerance or 0.0] * len(self.rows)
-        known = given if self.tolerance is not None else self.half_widths or given
-        return np.where(self.equalities(), known, 0.0)
+        widths = given if self.tolerance is not None else self.half_widths or given
+        return np.where(self.equalities(), widths, 0.0)
 
     def limits(self) -> tuple[Floats, Floats]:
         """Lower and upper limit of each row, equalities widened by the tolerance."""
@@ -55,8 +76,8 @@ class Constraint:
     @property
     def needs_default(self) -> bool:
         """Whether an equality has neither a tolerance nor a default yet."""
-        known = self.tolerance is not None or self.half_widths
-        return not known and any(self.equalities())
+        has_one = self.tolerance is not None or self.half_widths
+        return not has_one and any(self.equalities())
 
     def __str__(self) -> str:
         return f"Constraint {self.name!r} ({self.source})"
@@ -89,4 +110,199 @@ def with_defaults(
         if c.needs_default
         else c
         for c in constraints
+    )
+
+
+# -- checking -------------------------------------------------------------------------------
+
+
+def check_limits(row: Row, where: str) -> None:
+    """Raise if the limits of a row are none."""
+    if np.isnan(row.lower) or np.isnan(row.upper):
+        raise ModelError(f"{where}: a limit is NaN.")
+    if row.lower == np.inf or row.upper == -np.inf:
+        raise ModelError(
+            f"{where}: limits must satisfy lower < +inf and upper > -inf, got "
+            f"[{row.lower}, {row.upper}]; no design can satisfy this."
+        )
+    if row.lower > row.upper:
+        raise ModelError(f"{where}: lower limit {row.lower:g} is above upper limit {row.upper:g}.")
+
+
+def constants_of(expression: Any, symbols: Any) -> list[float]:
+    """Return all numbers that appear in an expression."""
+    function = ca.Function("f", [symbols], [expression], {"allow_free": True})
+    is_sx = isinstance(expression, ca.SX)
+    constants: list[float] = []
+    for k in range(function.n_instructions()):
+        if function.instruction_id(k) == ca.OP_CONST:
+            if is_sx:
+                constants.append(float(function.instruction_constant(k)))
+            else:
+                value = function.instruction_MX(k).to_DM()
+                constants.extend(np.asarray(value, dtype=float).reshape(-1))
+    return constants
+
+
+# -- reading relations ----------------------------------------------------------------------
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether ``value`` is a CasADi expression (SX or MX)."""
+    return isinstance(value, ca.SX | ca.MX)
+
+
+def rows_of_relation(relation: Any, label: str) -> list[Row]:
+    """Split a relation, element by element, into rows.
+
+    Raises
+    ------
+    ModelError
+        If it is not a relation: a plain expression, a Python bool, ``!=``, ``and``, ...
+    """
+    if not is_symbolic(relation):
+        raise ModelError(
+            f"{label}: expected a CasADi relation such as `x <= 3`, got {shown(relation)}. "
+            "If both sides are numbers the comparison was done by Python; at least one side "
+            "must contain a variable of the model. (math.sqrt and the like make NaN of a "
+            "formula: use casadi.sqrt.)"
+        )
+    _check_not_empty(relation, label)
+    if isinstance(relation, ca.SX):
+        dense = ca.densify(relation)
+        return [row for element in dense.nonzeros() for row in _scalar(element, label)]
+    return _matrix(relation, label)
+
+
+def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> list[Row]:
+    """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
+    if not is_symbolic(expression):
+        raise ModelError(f"{label}: expected a CasADi expression, got {shown(expression)}.")
+    if _is_relation(expression):
+        raise ModelError(
+            f"{label}: a relation ({expression}) cannot also take lower= or upper=; "
+            "pass the plain expression."
+        )
+    _check_not_empty(expression, label)
+    elements = elements_of(expression)
+    low = _limits(lower, -np.inf, len(elements), expression.shape, "lower", label)
+    high = _limits(upper, np.inf, len(elements), expression.shape, "upper", label)
+    return [Row(e, float(a), float(b)) for e, a, b in zip(elements, low, high, strict=True)]
+
+
+def _check_not_empty(expression: Any, label: str) -> None:
+    if expression.numel() == 0:
+        raise ModelError(
+            f"{label}: the expression is empty (shape {expression.shape}), so there is nothing to "
+            "constrain. Check the slice or the list that it is made of."
+        )
+
+
+def elements_of(expression: Any) -> list[Any]:
+    """Scalar expressions of a matrix expression in flat (column-major) order."""
+    dense = ca.densify(expression)
+    if isinstance(dense, ca.SX):
+        return list(dense.nonzeros())
+    return list(ca.vertsplit(ca.vec(dense))) if dense.numel() != 1 else [dense]
+
+
+def _limits(
+    value: Any, default: float, size: int, shape: tuple[int, int], what: str, label: str
+) -> Any:
+    try:
+        array = floats(default if value is None else value)
+        if array.ndim == 2:
+            array = np.broadcast_to(array, shape).reshape(-1, order="F")
+        return np.broadcast_to(array, (size,))
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{label}: {what}={shown(value)} must be a number or have one entry for each of the "
+            f"{size} elements of the expression."
+        ) from error
+
+
+def _is_relation(expression: Any) -> bool:
+    parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
+    return any(part.is_op(op) for part in parts for op in (*_LESS, ca.OP_EQ, ca.OP_NE))
+
+
+def _scalar(element: Any, label: str) -> list[Row]:
+    """Row of one scalar SX relation; none if CasADi already simplified it to `true`."""
+    if element.is_constant():
+        if float(element) == 1.0:
+            return []
+        raise ModelError(_never_holds(element, label))
+    if any(element.is_op(op) for op in _LESS):
+        return [_less(element.dep(0), element.dep(1), element.is_op(ca.OP_LT))]
+    if element.is_op(ca.OP_EQ):
+        return [_equal(element.dep(0), element.dep(1))]
+    raise ModelError(_not_a_relation(element, label))
+
+
+def _matrix(relation: Any, label: str) -> list[Row]:
+    """Rows of an MX relation, which holds whole matrices on each side."""
+    if relation.is_op(ca.OP_VERTCAT) or relation.is_op(ca.OP_HORZCAT):
+        parts = [relation.dep(i) for i in range(relation.n_dep())]
+        return [row for part in parts for row in _matrix(part, label)]
+    if relation.is_constant():
+        if np.all(np.asarray(relation.to_DM()) == 1.0):
+            return []
+        raise ModelError(_never_holds(relation, label))
+    if not any(relation.is_op(op) for op in (*_LESS, ca.OP_EQ)):
+        raise ModelError(_not_a_relation(relation, label))
+    shape = relation.shape
+    sides = zip(*(_side(relation.dep(i), shape) for i in range(2)), strict=True)
+    if relation.is_op(ca.OP_EQ):
+        return [_equal(a, b) for a, b in sides]
+    return [_less(a, b, relation.is_op(ca.OP_LT)) for a, b in sides]
+
+
+def _side(expression: Any, shape: tuple[int, int]) -> list[Any]:
+    """Elements of one side; numbers stay constants, so that they become limits."""
+    if expression.is_constant():
+        values = np.broadcast_to(expression.to_DM().full(), shape).reshape(-1, order="F")
+        return [ca.MX(float(v)) for v in values]
+    if expression.numel() == 1 and shape != (1, 1):
+        expression = ca.repmat(expression, *shape)
+    return elements_of(expression)
+
+
+def _less(left: Any, right: Any, strict: bool) -> Row:
+    if right.is_constant():
+        row = Row(left, -np.inf, float(right))
+    elif left.is_constant():
+        row = Row(right, float(left), np.inf)
+    else:
+        row = Row(left - right, -np.inf, 0.0)
+    return Row(row.expression, *strict_limits(row.lower, row.upper)) if strict else row
+
+
+def strict_limits(lower: float, upper: float) -> tuple[float, float]:
+    """Return the limits next to these, inside: those of ``lower < expression < upper``."""
+    low, high = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
+    return (float(low) if np.isfinite(lower) else lower), (
+        float(high) if np.isfinite(upper) else upper
+    )
+
+
+def _equal(left: Any, right: Any) -> Row:
+    if right.is_constant():
+        return Row(left, float(right), float(right))
+    if left.is_constant():
+        return Row(right, float(left), float(left))
+    return Row(left - right, 0.0, 0.0)
+
+
+def _not_a_relation(expression: Any, label: str) -> str:
+    return (
+        f"{label}: {expression} is not a relation that archeng can use. Write "
+        "`expression <= limit`, `>=` or `==`, or pass a plain expression with lower= and "
+        "upper=. (A Python chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+    )
+
+
+def _never_holds(expression: Any, label: str) -> str:
+    return (
+        f"{label}: the relation is constant ({expression}), no variable is left in it. "
+        "Check the expression: as written it can never hold."
     )

@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 
 from archeng.checks import flag, floats, named_options, shown, texts
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.constraint import Constraint, half_width
+from archeng.model.advice import IMPORT_HINTS
+from archeng.model.constraint import Constraint, Row, elements_of, half_width, strict_limits
+from archeng.model.domain import refusal
 from archeng.model.model import Model
-from archeng.model.relation import Row, elements_of, strict_limits
-from archeng.model.variable import Floats, make_variable, symbol_name
+from archeng.model.variable import Floats
 
-_REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # older CasADi has no other domains
+_REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # Opti's own number; older CasADi has no other
 
 
-@named_options(ModelError)
+@named_options(ModelError, IMPORT_HINTS)
 def from_nlp(
     nlp: Mapping[str, Any],
     *,
@@ -60,51 +61,25 @@ def from_nlp(
     -------
     Model
     """
-    if not isinstance(nlp, Mapping):
-        raise ModelError(f"Expected a dictionary as casadi.nlpsol takes it, got {shown(nlp)}.")
-    if "x" not in nlp:
-        raise ModelError(f"The nlp dictionary has no 'x'; its keys are {sorted(map(str, nlp))}.")
-    unknown = sorted(map(str, set(nlp) - {"x", "g", "p", "f"}))
-    if unknown:
-        raise ModelError(f"The nlp dictionary has unknown keys {unknown}; known: x, g, p, f.")
-    for key, value in nlp.items():
-        if not isinstance(value, ca.SX | ca.MX) and (key == "x" or value is not None):
-            raise ModelError(
-                f"The nlp dictionary: {key} must be an SX or MX expression, got {shown(value)}."
-            )
+    _check_nlp(nlp)
     flag("objective", objective, ModelError)
     x = ca.vec(nlp["x"])
     n = x.numel()
     labels = _symbol_names(x) if names is None else texts("names", names, n, ModelError)
-    kind = "SX" if isinstance(x, ca.SX) else "MX"
-    model = Model(name, symbols=kind)
+    model = Model(name, symbols="SX" if isinstance(x, ca.SX) else "MX")
     low, high = _vector("lbx", lbx, n), _vector("ubx", ubx, n)
-    first = None if x0 is None else _vector("x0", x0, n)
-    width = None if scale is None else _vector("scale", scale, n)
-    fresh = [
-        model.variable(
-            label,
-            lower=low[i],
-            upper=high[i],
-            start=None if first is None else first[i],
-            scale=None if width is None else width[i],
-        )
-        for i, label in enumerate(labels)
-    ]
-    value = _parameter(nlp, p)
-    g, f = _rebuild(x, nlp, ca.vertcat(*fresh), value)
-    _add_rows(model, g, lbg, ubg, row_names, tolerance)
+    first = [None] * n if x0 is None else _vector("x0", x0, n)
+    width = [None] * n if scale is None else _vector("scale", scale, n)
+    for label, a, b, start, deviation in zip(labels, low, high, first, width, strict=True):
+        model.variable(label, lower=a, upper=b, start=start, scale=deviation)
+    g, f = _rebuild(x, nlp, model.symbols, _parameter(nlp, p))
+    _add_rows(model, g, lbg, ubg, row_names, tolerance, ["nlp"] * g.numel())
     if objective:
-        if f is None:
-            raise ModelError(
-                "There is no simulator, and the nlp dictionary has no objective 'f' to take its "
-                "place."
-            )
-        model.set_objective(f)
+        _keep_objective(model, f, "the nlp dictionary has no objective 'f' to take its place.")
     return model
 
 
-@named_options(ModelError)
+@named_options(ModelError, IMPORT_HINTS)
 def from_opti(
     opti: Any,
     *,
@@ -139,55 +114,68 @@ def from_opti(
         raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
     flag("objective", objective, ModelError)
     symbols = [s for s in opti.advanced.symvar() if _is_variable(opti, s)]
-    labels = [_opti_name(s.name()) for s in symbols]
-    if names is not None:
-        labels = texts("names", names, len(symbols), ModelError)
+    own = [_opti_name(s.name()) for s in symbols]
+    labels = own if names is None else texts("names", names, len(symbols), ModelError)
     _check_domains(opti, symbols, labels)
+    value, lbg, ubg = _opti_numbers(opti)
+    every = ca.vertcat(*(ca.vec(s) for s in symbols))
+    start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
+    width = None if scale is None else _vector("scale", scale, every.numel())
+    model = Model(name, symbols="MX")
+    ends = np.cumsum([s.numel() for s in symbols])
+    for label, symbol, end in zip(labels, symbols, ends, strict=True):
+        part, shape = slice(end - symbol.numel(), end), _shape(symbol)
+        deviation = None if width is None else width[part].reshape(shape, order="F")
+        model.variable(
+            label, start=start[part].reshape(shape, order="F"), scale=deviation, shape=shape
+        )
+    nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
+    g, f = _rebuild(every, nlp, model.symbols, value)
+    sources = [_opti_source(opti, i) for i in range(g.numel())]
+    _add_rows(model, g, lbg, ubg, None, tolerance, sources)
+    if objective:
+        f = None if f.is_constant() else f
+        _keep_objective(
+            model, f, "the Opti has no objective to take its place: use opti.minimize()."
+        )
+    return model
+
+
+def _check_nlp(nlp: Any) -> None:
+    """Raise if this is not a dictionary of expressions as casadi.nlpsol takes it."""
+    if not isinstance(nlp, Mapping):
+        raise ModelError(f"Expected a dictionary as casadi.nlpsol takes it, got {shown(nlp)}.")
+    if "x" not in nlp:
+        raise ModelError(f"The nlp dictionary has no 'x'; its keys are {sorted(map(str, nlp))}.")
+    unknown = sorted(map(str, set(nlp) - {"x", "g", "p", "f"}))
+    if unknown:
+        raise ModelError(f"The nlp dictionary has unknown keys {unknown}; known: x, g, p, f.")
+    for key, value in nlp.items():
+        if not isinstance(value, ca.SX | ca.MX) and (key == "x" or value is not None):
+            raise ModelError(
+                f"The nlp dictionary: {key} must be an SX or MX expression, got {shown(value)}."
+            )
+
+
+def _keep_objective(model: Model, f: Any, missing: str) -> None:
+    if f is None:
+        raise ModelError(f"There is no simulator, and {missing}")
+    model.set_objective(f)
+
+
+def _opti_numbers(opti: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the values of the parameters, and the limits (m,) of the rows."""
     try:
-        value = np.asarray(opti.value(opti.p, opti.initial()), dtype=float).reshape(-1)
-        lbg, ubg = (
-            np.asarray(opti.value(b, opti.initial()), dtype=float).reshape(-1)
-            for b in (opti.lbg, opti.ubg)
+        value, lbg, ubg = (
+            np.asarray(opti.value(e, opti.initial()), dtype=float).reshape(-1)
+            for e in (opti.p, opti.lbg, opti.ubg)
         )
     except RuntimeError as error:
         raise ModelError(
             f"The Opti cannot be read: {_last_lines(error)} Give every parameter a value with "
             "opti.set_value()."
         ) from error
-    lbg, ubg = _strict_where_asked(opti, lbg, ubg)
-    every = ca.vertcat(*(ca.vec(s) for s in symbols))
-    start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
-    model = Model(name, symbols="MX")
-    width = None if scale is None else _vector("scale", scale, every.numel())
-    fresh, k = [], 0
-    for label, symbol in zip(labels, symbols, strict=True):
-        size, shape = symbol.numel(), _shape(symbol)
-        part = slice(k, k + size)
-        k += size
-        record = make_variable(
-            label,
-            lower=None,
-            upper=None,
-            start=start[part].reshape(shape, order="F"),
-            scale=None if width is None else width[part].reshape(shape, order="F"),
-            unit="",
-            shape=shape,
-        )
-        new = ca.MX.sym(symbol_name(label), *symbol.shape)
-        model.add_symbol(new, record)
-        fresh.append(ca.vec(new))
-    nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
-    g, f = _rebuild(every, nlp, ca.vertcat(*fresh), value)
-    sources = [_opti_source(opti, i) for i in range(g.numel())]
-    _add_rows(model, g, lbg, ubg, None, tolerance, sources)
-    if objective:
-        if f is None or f.is_constant():
-            raise ModelError(
-                "There is no simulator, and the Opti has no objective to take its place: use "
-                "opti.minimize()."
-            )
-        model.set_objective(f)
-    return model
+    return value, *_strict_where_asked(opti, lbg, ubg)
 
 
 def _add_rows(
@@ -197,9 +185,9 @@ def _add_rows(
     ubg: ArrayLike,
     row_names: Sequence[str] | None,
     tolerance: float | None,
-    sources: Sequence[str] | None = None,
+    sources: Sequence[str],
 ) -> None:
-    m = 0 if g is None else g.numel()
+    m = g.numel()
     if m == 0:
         return
     low, high = _vector("lbg", lbg, m), _vector("ubg", ubg, m)
@@ -207,15 +195,11 @@ def _add_rows(
     if row_names is not None:
         labels = texts("row_names", row_names, m, ModelError)
     width = half_width(tolerance, "The imported rows")
+    rows = [Row(e, a, b) for e, a, b in zip(elements_of(g), low, high, strict=True)]
     model.add_constraints(
         [
-            Constraint(
-                labels[i],
-                (Row(element, low[i], high[i]),),
-                width,
-                "nlp" if sources is None else sources[i],
-            )
-            for i, element in enumerate(elements_of(g))
+            Constraint(label, (row,), width, source)
+            for label, row, source in zip(labels, rows, sources, strict=True)
         ]
     )
 
@@ -276,14 +260,14 @@ def _is_variable(opti: Any, symbol: Any) -> bool:
 
 def _check_domains(opti: Any, symbols: Sequence[Any], labels: Sequence[str]) -> None:
     """Raise if a variable is not a real number."""
-    whole = [
+    integers = [
         label
         for label, symbol in zip(labels, symbols, strict=True)
         if getattr(opti.advanced.get_meta(symbol), "domain", _REAL) != _REAL
     ]
-    if whole:
-        why = "an integer variable (set_domain); archeng varies real numbers only so far: fix it"
-        raise UnsupportedModelError("The Opti", dict.fromkeys(whole, (why,)))
+    if integers:
+        problems = dict.fromkeys(integers, (refusal("integer", "opti.set_domain"),))
+        raise UnsupportedModelError("The Opti", problems)
 
 
 def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from archeng.checks import floats, named_options, shown, texts
 from archeng.errors import ModelError
+from archeng.model.advice import IMPORT_HINTS
 from archeng.model.callables import PythonFunction
 from archeng.model.model import Model
 from archeng.model.variable import Floats
@@ -40,7 +41,7 @@ class _Rows:
     rel_step: Any = None
 
 
-@named_options(ModelError)
+@named_options(ModelError, IMPORT_HINTS)
 def from_scipy(
     x0: ArrayLike,
     *,
@@ -84,49 +85,52 @@ def from_scipy(
     ModelError
         A form that SciPy would not take either, or a function that fails at ``x0``.
     """
+    start = _start(x0)
+    n = len(start)
+    lower, upper = _bounds(bounds, n)
+    rows = [_read(item, position, n) for position, item in enumerate(_sequence(constraints))]
+    model = Model(name, symbols="SX" if all(r.function is None for r in rows) else "MX")
+    _declare(model, names, lower, upper, start, _deviations(scale, start, lower, upper))
+    inside = np.clip(start, lower, upper)
+    size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(inside), 1.0))
+    for label, r in zip(_labels([r.name for r in rows]), rows, strict=True):
+        expression = _expression(model, label, r, inside, size)
+        low, high = _limits(r, expression.numel(), label)
+        width = tolerance if np.any(low == high) else None
+        model.subject_to(
+            expression, lower=low, upper=high, name=label, source=r.source, tolerance=width
+        )
+    return model
+
+
+def _expression(model: Model, label: str, rows: _Rows, at: Floats, size: Floats) -> Any:
+    """Return the rows of one constraint as an expression of the variables."""
+    if rows.function is None:
+        return ca.mtimes(ca.DM(rows.matrix), model.symbols)
+    function = PythonFunction(
+        f"{label!r} ({rows.source})",
+        rows.function,
+        at,
+        size,
+        jac=rows.jac,
+        hess=rows.hess,
+        rel_step=rows.rel_step,
+    )
+    model.keep(function)
+    return function(model.symbols)
+
+
+# -- variables --------------------------------------------------------------------------------
+
+
+def _start(x0: Any) -> Floats:
     try:
         start = np.atleast_1d(floats(x0))
     except (TypeError, ValueError):
         start = np.zeros(0)
     if start.ndim != 1 or start.size == 0 or not np.all(np.isfinite(start)):
         raise ModelError(f"x0 must be a vector of finite numbers, got {shown(x0)}.")
-    n = len(start)
-    lower, upper = _bounds(bounds, n)
-    rows = [_read(item, position, n) for position, item in enumerate(_sequence(constraints))]
-    model = Model(name, symbols="SX" if all(r.function is None for r in rows) else "MX")
-    deviations = _deviations(scale, start, lower, upper)
-    _declare(model, names, lower, upper, start, deviations)
-    inside = np.clip(start, lower, upper)
-    size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(inside), 1.0))
-    for label, r in zip(_labels([r.name for r in rows]), rows, strict=True):
-        if r.function is None:
-            expression = ca.mtimes(ca.DM(r.matrix), model.symbols)
-        else:
-            function = PythonFunction(
-                f"{label!r} ({r.source})",
-                r.function,
-                inside,
-                size,
-                jac=r.jac,
-                hess=r.hess,
-                rel_step=r.rel_step,
-            )
-            model.keep(function)
-            expression = function(model.symbols)
-        low, high = _limits(r, expression.numel(), label)
-        equal = bool(np.any(low == high))
-        model.subject_to(
-            expression,
-            lower=low,
-            upper=high,
-            name=label,
-            source=r.source,
-            tolerance=tolerance if equal else None,
-        )
-    return model
-
-
-# -- variables --------------------------------------------------------------------------------
+    return start
 
 
 def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:

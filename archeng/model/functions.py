@@ -6,6 +6,7 @@ microseconds). Its buffer interface reads and writes NumPy memory directly (a fe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import casadi as ca
@@ -13,6 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+
+def connected(function: Any, inputs: Iterable[Any], outputs: Iterable[Any]) -> Callable[[], None]:
+    """Return a call of a CasADi function that reads and writes these arrays in place.
+
+    Matrices are stored column by column. The caller keeps the arrays alive.
+    """
+    buffer, evaluate = function.buffer()
+    for i, array in enumerate(inputs):
+        buffer.set_arg(i, memoryview(array.reshape(-1, order="F")))
+    for i, array in enumerate(outputs):
+        buffer.set_res(i, memoryview(array.reshape(-1, order="F")))
+    evaluate.buffer = buffer  # CasADi does not keep it
+    return evaluate  # type: ignore[no-any-return]
 
 
 class FastFunction:
@@ -31,18 +46,21 @@ class FastFunction:
         self._matrices = matrices
         self._connect()
 
+    @classmethod
+    def of(
+        cls, name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
+    ) -> FastFunction:
+        """Compile expressions of symbols."""
+        return cls(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)
+
     def _connect(self) -> None:
         f = self._function
-        self._buffer, self._evaluate = f.buffer()
         self._inputs = [np.zeros(f.size_in(i), order="F") for i in range(f.n_in())]
         self._outputs = [np.zeros(f.size_out(i), order="F") for i in range(f.n_out())]
         self._in: list[Any] = [a.reshape(-1, order="F") for a in self._inputs]
         self._out: list[Any] = [a.reshape(-1, order="F") for a in self._outputs]
         self._vector = [i not in self._matrices for i in range(f.n_out())]
-        for i, a in enumerate(self._in):
-            self._buffer.set_arg(i, memoryview(a))
-        for i, a in enumerate(self._out):
-            self._buffer.set_res(i, memoryview(a))
+        self._evaluate = connected(f, self._in, self._out)
 
     def __call__(self, *arguments: Floats) -> list[Floats]:
         """Evaluate on vectors and matrices of the right sizes."""

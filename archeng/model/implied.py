@@ -45,7 +45,7 @@ class LinearRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sides:
+class _OneSidedLimits:
     """One-sided limits G z <= h of the inequality rows and bounds, and equalities E z = e.
 
     ``owner`` is the row of each limit, or m + i for variable i; ``value`` the limit itself.
@@ -96,17 +96,17 @@ def always_active(rows: LinearRows, near: Neighbourhood) -> dict[int, float]:
     a = np.vstack((sides.G, _both(sides.E, 0)))
     b[:k] += 2 * rounding
     open_ones = set(np.flatnonzero(binding).tolist())
-    found = {}
+    active = {}
     while open_ones:
         j = min(open_ones)
         answer = linear_program(sides.G[j], a, b, free)
         if answer.status == 0 and sides.h[j] - answer.fun <= _SLACK:
-            found[int(sides.owner[j])] = float(sides.value[j])
+            active[int(sides.owner[j])] = float(sides.value[j])
         elif answer.status == 0:
             slack = sides.h - sides.G @ answer.x
             open_ones -= set(np.flatnonzero(slack > _SLACK).tolist())
         open_ones.discard(j)
-    return found
+    return active
 
 
 def _both(E: Floats, columns: int) -> Floats:
@@ -115,7 +115,7 @@ def _both(E: Floats, columns: int) -> Floats:
     return np.hstack((both, np.zeros((len(both), columns))))
 
 
-def _sides(rows: LinearRows, near: Neighbourhood) -> _Sides:
+def _sides(rows: LinearRows, near: Neighbourhood) -> _OneSidedLimits:
     A = np.vstack((rows.A, np.eye(rows.A.shape[1])))
     at_center = np.concatenate((rows.A @ near.center + rows.offset, near.center))
     lower, upper = np.append(rows.lower, near.low), np.append(rows.upper, near.high)
@@ -125,7 +125,7 @@ def _sides(rows: LinearRows, near: Neighbourhood) -> _Sides:
     above = np.flatnonzero(np.isfinite(upper) & ~equal)
     below = np.flatnonzero(np.isfinite(lower) & ~equal)
     middle = (lower[equal] + upper[equal]) / 2
-    return _Sides(
+    return _OneSidedLimits(
         G=np.vstack((scaled[above], -scaled[below])),
         h=np.append(((upper - at_center) / size)[above], ((at_center - lower) / size)[below]),
         owner=np.append(above, below),
@@ -135,7 +135,7 @@ def _sides(rows: LinearRows, near: Neighbourhood) -> _Sides:
     )
 
 
-def _has_inside(sides: _Sides) -> bool:
+def _has_inside(sides: _OneSidedLimits) -> bool:
     """Whether relaxation (projection to the worst row, again and again) finds a point inside."""
     G, h = sides.G, sides.h
     if len(sides.e):
@@ -175,11 +175,11 @@ def opposite_pairs(
     values = np.array([called(function, p)[0] for p in near.points()]).T
     groups: dict[bytes, list[tuple[int, float]]] = {}
     for j, at in enumerate(values):
-        known = at[np.isfinite(at) & (at != 0)]
-        if len(known):
-            sign = float(np.sign(known[0]))
+        usable = at[np.isfinite(at) & (at != 0)]
+        if len(usable):
+            sign = float(np.sign(usable[0]))
             groups.setdefault((sign * at + 0.0).tobytes(), []).append((j, sign))
-    found: dict[int, float] = {}
+    pairs: dict[int, float] = {}
     for group in groups.values():
         first, its_sign = group[0]
         same = [
@@ -190,8 +190,8 @@ def opposite_pairs(
         limits = [sorted((s * rows[j][1], s * rows[j][2])) for j, s in same]
         low, high = max(a for a, _ in limits), min(b for _, b in limits)
         if low == high:
-            found |= {j: s * low for (j, s), ends in zip(same, limits, strict=True) if low in ends}
-    return found
+            pairs |= {j: s * low for (j, s), ends in zip(same, limits, strict=True) if low in ends}
+    return pairs
 
 
 def _same(a: Any, b: Any, same_sign: bool) -> bool:

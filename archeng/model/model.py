@@ -12,13 +12,20 @@ from numpy.typing import ArrayLike
 
 from archeng.checks import choice, floats, named_options, shown, text
 from archeng.errors import InfeasibleModelError, ModelError
-from archeng.model.constraint import Constraint, half_width, with_defaults
-from archeng.model.habits import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS
-from archeng.model.mistakes import source_line
-from archeng.model.relation import Row, is_symbolic, rows_of_expression, rows_of_relation
-from archeng.model.symbol import symbol
+from archeng.model.advice import CONSTRAINT_HINTS, ONE_OBJECTIVE, VARIABLE_HINTS, source_line
+from archeng.model.constraint import (
+    Constraint,
+    Row,
+    check_limits,
+    constants_of,
+    half_width,
+    is_symbolic,
+    rows_of_expression,
+    rows_of_relation,
+    with_defaults,
+)
 from archeng.model.tables import ViolationTable, model_table, violation_table
-from archeng.model.variable import Floats, Variable, make_variable
+from archeng.model.variable import Floats, Variable, make_variable, teaching_symbol
 
 Sense = Literal["minimize", "maximize"]
 
@@ -100,8 +107,7 @@ class Model:
         record = make_variable(
             name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=shape
         )
-        rows, columns = {0: (1, 1), 1: (*record.shape, 1)}.get(len(record.shape), record.shape)
-        new = symbol(self._type, name, rows, columns)
+        new = teaching_symbol(self._type, name, record.shape)
         self.add_symbol(new, record)
         return new
 
@@ -253,9 +259,9 @@ class Model:
     def flat(self, design: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
         """Flat vector of a design given as mapping by name, or as a vector already."""
         if isinstance(design, Mapping):
-            known = {v.name for v in self._variables}
-            if set(design) != known:
-                missing, extra = sorted(known - set(design)), sorted(map(str, set(design) - known))
+            names = {v.name for v in self._variables}
+            if set(design) != names:
+                missing, extra = sorted(names - set(design)), sorted(map(str, set(design) - names))
                 raise ModelError(
                     f"Design of model {self.name!r}: missing {missing}, unknown {extra}."
                 )
@@ -334,7 +340,7 @@ class Model:
     def _check_rows(self, rows: list[Row], where: str) -> None:
         """Limits make sense, symbols are the model's own, coefficients are finite."""
         for row in rows:
-            _check_limits(row, where)
+            check_limits(row, where)
             if not isinstance(row.expression, self._type):
                 raise ModelError(
                     f"{where}: the model uses {self._type.__name__} symbols but the expression "
@@ -344,7 +350,7 @@ class Model:
             return
         expression = ca.vertcat(*(row.expression for row in rows))
         self._check_symbols(expression, where)
-        bad = [c for c in _constants(expression, self.symbols) if not np.isfinite(c)]
+        bad = [c for c in constants_of(expression, self.symbols) if not np.isfinite(c)]
         if bad:
             hint = " math.sqrt and the like make NaN of a formula: use casadi.sqrt."
             raise ModelError(
@@ -362,30 +368,3 @@ class Model:
                 f"{', '.join(v.name for v in self._variables) or 'none'}. Declare it with "
                 "model.variable() or replace it by a number."
             )
-
-
-def _check_limits(row: Row, where: str) -> None:
-    if np.isnan(row.lower) or np.isnan(row.upper):
-        raise ModelError(f"{where}: a limit is NaN.")
-    if row.lower == np.inf or row.upper == -np.inf:
-        raise ModelError(
-            f"{where}: limits must satisfy lower < +inf and upper > -inf, got "
-            f"[{row.lower}, {row.upper}]; no design can satisfy this."
-        )
-    if row.lower > row.upper:
-        raise ModelError(f"{where}: lower limit {row.lower:g} is above upper limit {row.upper:g}.")
-
-
-def _constants(expression: Any, symbols: Any) -> list[float]:
-    """All numbers that appear in an expression."""
-    function = ca.Function("f", [symbols], [expression], {"allow_free": True})
-    is_sx = isinstance(expression, ca.SX)
-    found: list[float] = []
-    for k in range(function.n_instructions()):
-        if function.instruction_id(k) == ca.OP_CONST:
-            if is_sx:
-                found.append(float(function.instruction_constant(k)))
-            else:
-                value = function.instruction_MX(k).to_DM()
-                found.extend(np.asarray(value, dtype=float).reshape(-1))
-    return found

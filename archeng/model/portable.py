@@ -9,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from archeng.errors import ModelError
-from archeng.model.constraint import Constraint, half_width
+from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model
-from archeng.model.relation import Row
-from archeng.model.variable import Variable, element_names, symbol_name
+from archeng.model.variable import Variable, element_names, symbol
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -42,20 +40,14 @@ _STRANGE = (
 
 def to_data(model: Model) -> dict[str, Any] | None:
     """Return a model as JSON data; None if it has parts that only CasADi's MX can do."""
-    rows = [row for c in model.constraints for row in c.rows]
-    outputs = [row.expression for row in rows]
-    if model.has_objective:
-        outputs.append(model.objective)
-    function = ca.Function("model", [model.symbols], [_column(outputs, model)])
     try:
-        scalar = function.expand()
-        operations, results = _operations(scalar)
+        operations, results = _operations(_function(model).expand())
     except (RuntimeError, KeyError):  # not scalar formulas, or more than elementary operations
         return None
     lines = iter(results)
     return {
         "name": model.name,
-        "variables": [_plain(asdict(v)) for v in model.variables],
+        "variables": [v.to_data() for v in model.variables],
         "operations": operations,
         "constraints": [
             {
@@ -74,11 +66,9 @@ def to_data(model: Model) -> dict[str, Any] | None:
 
 def serialized(model: Model) -> str:
     """Return text that changes with the model, also for one that has no data. Only to compare."""
-    rows = [row for c in model.constraints for row in c.rows]
-    outputs = [row.expression for row in rows] + ([model.objective] if model.has_objective else [])
-    function = ca.Function("model", [model.symbols], [_column(outputs, model)])
+    function = _function(model)
     limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.constraints for r in c.rows]
-    variables = [_plain(asdict(v)) for v in model.variables]
+    variables = [v.to_data() for v in model.variables]
     text = _at_points(model, function) if model.functions else function.serialize()
     return repr((model.name, variables, limits, text))
 
@@ -113,23 +103,27 @@ def from_data(data: Mapping[str, Any]) -> Model:
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Say in words how two stored models differ; empty if they are the same."""
-    found = []
+    changes = []
     if old["name"] != new["name"]:
-        found.append(f"name: {old['name']!r} became {new['name']!r}")
-    found += _compare("variable", _by_name(old["variables"]), _by_name(new["variables"]))
-    found += _compare("constraint", _rows_by_name(old), _rows_by_name(new))
+        changes.append(f"name: {old['name']!r} became {new['name']!r}")
+    changes += _compare("variable", _by_name(old["variables"]), _by_name(new["variables"]))
+    changes += _compare("constraint", _rows_by_name(old), _rows_by_name(new))
     if _rows_by_name(old, objective=True) != _rows_by_name(new, objective=True):
-        found.append("the objective")
-    if not found and json.dumps(old["variables"]) != json.dumps(new["variables"]):
-        found.append("the order of the variables")
-    return found
+        changes.append("the objective")
+    if not changes and json.dumps(old["variables"]) != json.dumps(new["variables"]):
+        changes.append("the order of the variables")
+    return changes
 
 
 # -- writing --------------------------------------------------------------------------------
 
 
-def _column(expressions: Sequence[Any], model: Model) -> Any:
-    return ca.vertcat(*expressions) if expressions else type(model.symbols)(0, 1)
+def _function(model: Model) -> Any:
+    """Return the rows, and the objective if there is one, as a function of the variables."""
+    outputs = [row.expression for c in model.constraints for row in c.rows]
+    outputs += [model.objective] if model.has_objective else []
+    column = ca.vertcat(*outputs) if outputs else type(model.symbols)(0, 1)
+    return ca.Function("model", [model.symbols], [column])
 
 
 def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
@@ -163,15 +157,6 @@ def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
 
 def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    """Turn arrays into lists; infinities and unset values into None."""
-    plain = {
-        key: [_limit(v) for v in value] if isinstance(value, np.ndarray) else value
-        for key, value in record.items()
-    }
-    return {**plain, "shape": list(record["shape"])}
 
 
 # -- reading --------------------------------------------------------------------------------
@@ -234,28 +219,10 @@ def _element(values: Sequence[Any], index: Any) -> Any:
 
 
 def _add_variable(model: Model, record: Mapping[str, Any]) -> Any:
-    shape = tuple(int(d) for d in record["shape"])
-    rows, columns = {0: (1, 1), 1: (*shape, 1)}.get(len(shape), shape)
-    symbol = ca.SX.sym(symbol_name(record["name"]), rows, columns)
-    model.add_symbol(
-        symbol,
-        Variable(
-            name=str(record["name"]),
-            shape=shape,
-            lower=_numbers(record["lower"], -np.inf),
-            upper=_numbers(record["upper"], np.inf),
-            start=_numbers(record["start"], np.nan),
-            scale=_numbers(record["scale"], np.nan),
-            unit=str(record["unit"]),
-        ),
-    )
-    return symbol
-
-
-def _numbers(values: Sequence[float | None], missing: float) -> Any:
-    array = np.array([missing if v is None else v for v in values], dtype=float)
-    array.flags.writeable = False
-    return array
+    variable = Variable.from_data(record)
+    new = symbol(ca.SX, variable.name, variable.shape)
+    model.add_symbol(new, variable)
+    return new
 
 
 # -- comparing ------------------------------------------------------------------------------
@@ -291,11 +258,11 @@ def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str,
 def _compare(
     what: str, old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    found = [f"{what} {name!r} is gone" for name in old if name not in new]
-    found += [f"{what} {name!r} is new" for name in new if name not in old]
+    changes = [f"{what} {name!r} is gone" for name in old if name not in new]
+    changes += [f"{what} {name!r} is new" for name in new if name not in old]
     for name in old:
         for key, value in old[name].items():
             if name in new and new[name].get(key) != value:
                 change = "" if key == "formula" else f": {value} became {new[name].get(key)}"
-                found.append(f"{what} {name!r}, {key}{change}")
-    return found
+                changes.append(f"{what} {name!r}, {key}{change}")
+    return changes

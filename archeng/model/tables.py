@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from archeng.model.domain import DIGITS, Domain
 from archeng.model.variable import Floats, Variable
 
 if TYPE_CHECKING:
     from archeng.model.constraint import Constraint
-
-DIGITS = 8
-"""Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -29,24 +27,15 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *(line(r) for r in rows)])
 
 
-def number(value: float) -> str:
-    """Show a limit in as many digits as values are shown, infinities and unset ones as a dash.
-
-    The bound next to zero that stands for an open interval is shown as 0.
-    """
-    if not np.isfinite(value):
-        return "-"
-    return "0" if abs(value) < np.finfo(float).tiny else f"{value:.{DIGITS}g}"
+number = Domain.REAL.shown  # rows, and what is computed, are real numbers
 
 
 def model_variables(variables: Sequence[Variable]) -> str:
     """Return a table of the declared variables."""
     rows = [
-        (label, number(low), number(high), number(start), v.unit or "-")
+        (label, *map(v.domain.shown, numbers), v.unit or "-")
         for v in variables
-        for label, low, high, start in zip(
-            v.element_names(), v.lower, v.upper, v.start, strict=True
-        )
+        for label, *numbers in zip(v.element_names(), v.lower, v.upper, v.start, strict=True)
     ]
     return text_table(("variable", "lower", "upper", "start", "unit"), rows)
 
@@ -150,9 +139,10 @@ def violation_table(
     entries = []
     lower = np.concatenate([v.lower for v in variables]) if variables else np.zeros(0)
     upper = np.concatenate([v.upper for v in variables]) if variables else np.zeros(0)
-    for label, value, a, b in zip(names, x, lower, upper, strict=True):
+    domains = [v.domain for v in variables for _ in range(v.size)]
+    for label, value, a, b, domain in zip(names, x, lower, upper, domains, strict=True):
         if np.isfinite(a) or np.isfinite(b):
-            bound = violation_of(value, a, b)
+            bound = domain.violation(value, a, b)
             entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
     k = 0
     for c in constraints:

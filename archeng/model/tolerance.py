@@ -1,4 +1,4 @@
-r"""Default tolerances of equalities, relative to what each row can change.
+r"""Tolerances of equalities: defaults relative to what each row can change, and too wide ones.
 
 The default half-width of an equality :math:`r(x) = c` is a share of how much r changes where it
 holds, near the start: a design within it lies about that share of a deviation away from the
@@ -21,7 +21,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
+from archeng.errors import ModelError
+from archeng.model.feasible_set import FeasibleSet
 from archeng.model.variable import Floats, Variable
 
 DEFAULT_SHARE = 1e-7
@@ -34,6 +37,8 @@ _STEPS = 8  # of Newton's method to the surface
 _REACHED = 1e-3  # distance to the surface, in deviations, that is near enough
 _BITS = 256.0  # half-widths are rounded to this many steps: last bits differ between machines
 _FAR = 1e15  # bounds beyond this mean that there is none
+_RANGE_POINTS = 64  # at which rows are evaluated, to tell how much they can change
+_RANGE_POINTS_OF_FUNCTIONS = 8  # the same if rows are Python functions, which may take their time
 _PROBES = np.array([0.0, 1.0, -2.5, 1000.0])  # where a row is told to be a variable itself
 
 
@@ -91,17 +96,17 @@ def declared_box(
     if not rows:
         return low, high
     stacked = ca.vertcat(*(row[0] for row in rows))
-    found: list[list[int]] = [[] for _ in rows]
+    variables_of: list[list[int]] = [[] for _ in rows]
     for j, i in zip(*ca.jacobian_sparsity(stacked, symbols).get_triplet(), strict=True):
-        found[j].append(i)
-    lonely = [j for j, of in enumerate(found) if len(of) == 1]
+        variables_of[j].append(i)
+    lonely = [j for j, positions in enumerate(variables_of) if len(positions) == 1]
     if not lonely:
         return low, high
     function = ca.Function("lonely", [symbols], [ca.vertcat(*(rows[j][0] for j in lonely))])
     values = np.array([called(function, np.full(len(low), p))[0] for p in _PROBES])
     new_low, new_high = low.copy(), high.copy()
     for j, at in zip(lonely, values.T, strict=True):
-        (i,), (_, a, b) = found[j], rows[j]
+        (i,), (_, a, b) = variables_of[j], rows[j]
         if np.array_equal(at, -_PROBES):
             a, b = -b, -a
         elif not np.array_equal(at, _PROBES):
@@ -196,3 +201,60 @@ def _median(values: Floats) -> float:
 def _rounded(value: float) -> float:
     mantissa, exponent = np.frexp(value)
     return float(np.ldexp(np.ceil(mantissa * _BITS) / _BITS, exponent))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def refuse_wide(fs: FeasibleSet) -> None:
+    """Raise if a given tolerance leaves nothing of its equality.
+
+    A row is looked at between the bounds of its variables: at random points, and at the two corners
+    to which its gradient points, which for a linear row are its extremes. Rows with an unbounded
+    variable can change without limit.
+
+    Raises
+    ------
+    ModelError
+        It names the tolerance, and what the row can change.
+    """
+    if not any(row.chosen for row in fs.rows):
+        return
+    low, high = fs.bounds
+    finite = np.isfinite(high / 2 - low / 2) & (high / 2 - low / 2 < np.finfo(float).max / 2)
+    depends = _dependencies(fs)
+    wanted = [j for j, row in enumerate(fs.rows) if row.chosen and np.all(finite[depends[j]])]
+    if not wanted:
+        return
+    at, to = np.where(finite, low, 0.0), np.where(finite, high, 0.0)
+    count = _RANGE_POINTS_OF_FUNCTIONS if fs.functions else _RANGE_POINTS
+    shares = np.random.default_rng(0).random((count, fs.n))
+    values = np.array([fs.values(at + s * (to - at)) for s in shares])
+    _, jacobian = fs.values_and_jacobian((at + to) / 2)
+    for j in wanted:
+        corners = (np.where(sign * jacobian[j] > 0, to, at) for sign in (1.0, -1.0))
+        seen = np.append(values[:, j], [fs.values(corner)[j] for corner in corners])
+        _refuse_if_wide(fs, j, seen[np.isfinite(seen)])
+
+
+def _dependencies(fs: FeasibleSet) -> NDArray[np.bool_]:
+    """Which variables each row depends on (m, n)."""
+    depends = np.zeros((fs.m, fs.n), dtype=bool)
+    first = fs.m - fs.n_nonlinear
+    depends[:first] = fs.constant_jacobian != 0
+    for row, column in zip(*fs.jacobian_sparsity.get_triplet(), strict=True):
+        depends[first + row, column] = True
+    return depends
+
+
+def _refuse_if_wide(fs: FeasibleSet, row: int, seen: Floats) -> None:
+    if len(np.unique(seen)) < 2:  # undefined, or flat where it was looked at
+        return
+    tolerance = (fs.upper[row] - fs.lower[row]) / 2
+    least, most = float(seen.min()), float(seen.max())
+    always = fs.lower[row] <= least and most <= fs.upper[row]
+    if always or tolerance >= most - least:
+        raise ModelError(
+            f"Constraint {fs.rows[row]}: its tolerance {tolerance:.3g} is wider than what the row "
+            f"can change: between the bounds of its variables it was found from {least:.6g} to "
+            f"{most:.6g}. Leave the tolerance out, use one far below {most - least:.1g}, or, if a "
+            "wide band is meant, write it with lower= and upper=."
+        )

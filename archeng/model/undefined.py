@@ -147,8 +147,8 @@ class _Guard:
             return undefined
 
     def _second(self, at: Floats) -> Floats:
-        found = self._at(2, at)
-        return np.where(np.isfinite(found), found, 0.0)
+        second = self._at(2, at)
+        return np.where(np.isfinite(second), second, 0.0)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"constraint {self._name} is guarded and stays in its process")

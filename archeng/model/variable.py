@@ -1,21 +1,31 @@
-"""One declared design variable: name, shape, bounds, start, scale, unit."""
+"""One declared design variable: name, shape, bounds, domain, start, scale, unit; its symbol."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from archeng.checks import floats, shown
 from archeng.errors import ModelError
+from archeng.model.advice import caller, no_number, no_truth_value
+from archeng.model.domain import Domain
 
 Floats = NDArray[np.float64]
 
 _LARGEST = 10**7  # rows or columns of one variable
+_MISSING = {"lower": -np.inf, "upper": np.inf, "start": np.nan, "scale": np.nan}  # if not given
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_COMPARED = ("le", "lt", "ge", "gt", "eq", "ne")
+_OTHER = ("neg", "pos", "abs", "getitem", "array_ufunc")
+_OPERATORS = [
+    f"__{name}__" for name in (*_BINARY, *(f"r{name}" for name in _BINARY), *_COMPARED, *_OTHER)
+]
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,8 @@ class Variable:
         ``()`` for a scalar.
     lower, upper, start, scale : ndarray, shape (size,)
         ``start`` and ``scale`` are NaN where they were not given.
+    domain : Domain
+        Which numbers between the bounds it may take.
     """
 
     name: str
@@ -38,6 +50,10 @@ class Variable:
     start: Floats
     scale: Floats
     unit: str = ""
+    domain: Domain = Domain.REAL
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", Domain(self.domain))  # files have its name
 
     @property
     def size(self) -> int:
@@ -54,6 +70,27 @@ class Variable:
             return float(flat[0])
         return np.asarray(flat, dtype=float).reshape(self.shape, order="F")
 
+    def to_data(self) -> dict[str, Any]:
+        """Return the variable as JSON data; infinities and unset values are None."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            **{key: [_finite(x) for x in getattr(self, key)] for key in _MISSING},
+            "unit": self.unit,
+            **self.domain.to_data(),
+        }
+
+    @classmethod
+    def from_data(cls, record: Mapping[str, Any]) -> Variable:
+        """Return the variable of :meth:`to_data`."""
+        return cls(
+            name=str(record["name"]),
+            shape=tuple(int(d) for d in record["shape"]),
+            **{key: _numbers(record[key], missing) for key, missing in _MISSING.items()},
+            unit=str(record["unit"]),
+            domain=Domain.from_data(record),
+        )
+
 
 def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
     """Names of the entries of a variable in flat order."""
@@ -65,23 +102,16 @@ def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
         yield f"{name}[{','.join(str(int(i)) for i in index)}]"
 
 
-def symbol_name(name: str) -> str:
-    """Return the name of a variable's CasADi symbol: letters, digits and underscores only.
-
-    CasADi reads a name that begins with a bracket as a list of names, and makes as many symbols.
-    """
-    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(name))
-
-
 def make_variable(
     name: str,
     *,
-    lower: Any,
-    upper: Any,
-    start: Any,
-    scale: Any,
-    unit: str,
-    shape: int | tuple[int, ...],
+    lower: Any = None,
+    upper: Any = None,
+    start: Any = None,
+    scale: Any = None,
+    unit: str = "",
+    shape: int | tuple[int, ...] = (),
+    domain: Domain = Domain.REAL,
 ) -> Variable:
     """Check what the engineer typed and build the record; every error names the variable."""
     if not isinstance(name, str) or not name:
@@ -101,18 +131,9 @@ def make_variable(
     high = _flat(name, "upper", np.inf if upper is None else upper, dims)
     first = _flat(name, "start", np.nan if start is None else start, dims)
     width = _flat(name, "scale", np.nan if scale is None else scale, dims)
-    variable = Variable(name, dims, low, high, first, width, unit or "")
+    variable = Variable(name, dims, low, high, first, width, unit or "", domain)
     for label, a, b in zip(variable.element_names(), low, high, strict=True):
-        if np.isnan(a) or np.isnan(b) or a == np.inf or b == -np.inf:
-            raise ModelError(
-                f"Variable {label!r}: bounds must be numbers with lower < +inf and "
-                f"upper > -inf, got lower={a}, upper={b}."
-            )
-        if a > b:
-            raise ModelError(
-                f"Variable {label!r}: lower bound {a:g} is above upper bound {b:g}. "
-                "Swap them, or use lower == upper to fix the variable."
-            )
+        domain.check_bounds(label, a, b)
     if start is not None and not np.all(np.isfinite(first)):
         raise ModelError(f"Variable {name!r}: start must be finite, got {shown(start)}.")
     if scale is not None and not (np.all(np.isfinite(width)) and np.all(width > 0)):
@@ -120,6 +141,24 @@ def make_variable(
             f"Variable {name!r}: scale must be positive and finite, got {shown(scale)}."
         )
     return variable
+
+
+def guessed_start_and_scale(
+    lower: float,
+    upper: float,
+    start: float | None,
+    scale: float | None,
+    magnitude: float | None = None,
+) -> tuple[float | None, float | None]:
+    """Return start and scale of an imported scalar, guessed where it lacks a bound.
+
+    The scale is a fifth of the magnitude, by default that of the start, and at least 1.
+    """
+    if np.isfinite(lower) and np.isfinite(upper):
+        return start, scale
+    start = float(np.clip(0.0, lower, upper)) if start is None else start
+    size = max(abs(start), 1.0) if magnitude is None else magnitude
+    return start, size / 5.0 if scale is None else scale
 
 
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
@@ -133,3 +172,80 @@ def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
     flat = np.array(full, dtype=float).reshape(-1, order="F")
     flat.flags.writeable = False
     return flat
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _numbers(values: Sequence[float | None], missing: float) -> Floats:
+    array = np.array([missing if v is None else v for v in values], dtype=float)
+    array.flags.writeable = False
+    return array
+
+
+def symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
+    """Return a new symbol of a variable, of a kind: `casadi.SX` or `casadi.MX`.
+
+    CasADi reads a name that begins with a bracket as a list of names, and makes as many symbols:
+    the symbol's own name has letters, digits and underscores only.
+    """
+    safe = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(name))
+    rows, columns = (*shape, 1, 1)[:2]
+    return kind.sym(safe, rows, columns)
+
+
+def teaching_symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
+    """Return a symbol as `Model.variable` does: CasADi's own, with errors that teach.
+
+    CasADi cannot say whether ``x <= 3`` is true, and turns ``math.sqrt(x)`` into NaN (SX); these
+    symbols, and what is computed from them by operators, say what to write instead.
+    """
+    new = symbol(kind, name, shape)
+    new.__class__ = _TEACHING[kind]
+    return new
+
+
+def _teaching(kind: Any) -> Any:
+    """Return the class of symbols that derives from a class of CasADi."""
+
+    class Teaching(kind):  # type: ignore[misc]
+        __hash__ = kind.__hash__
+        __doc__ = f"A `casadi.{kind.__name__}` with errors that teach."
+
+        def __bool__(self) -> bool:
+            if not self.is_constant():
+                raise ModelError(no_truth_value(caller()))
+            return bool(super().__bool__())
+
+        def __float__(self) -> float:
+            if not self.is_constant():
+                raise ModelError(no_number(caller()))
+            return float(super().__float__())
+
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            plain = tuple(kind if t is Teaching else t for t in types)  # CasADi compares classes
+            return super().__array_function__(func, plain, args, kwargs)
+
+        def __reduce__(self) -> Any:
+            return kind, (kind(self),)
+
+    def wrapped(name: str) -> Any:
+        operator = getattr(kind, name)
+
+        def apply(self: Any, *others: Any, **options: Any) -> Any:
+            value = operator(self, *others, **options)
+            if type(value) is kind:
+                value.__class__ = Teaching
+            return value
+
+        return apply
+
+    for name in _OPERATORS:
+        if hasattr(kind, name):
+            setattr(Teaching, name, wrapped(name))
+    Teaching.__name__ = Teaching.__qualname__ = kind.__name__
+    return Teaching
+
+
+_TEACHING = {kind: _teaching(kind) for kind in (ca.SX, ca.MX)}

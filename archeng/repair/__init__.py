@@ -1,6 +1,6 @@
 """The repair operator: a feasible set, a metric, and a certificate for every answer."""
 
-from archeng.repair.ladder import Near, Repairer
-from archeng.repair.record import Repair, RepairKind
+from archeng.repair.certificate import Repair, RepairKind
+from archeng.repair.ladder import NearbyPoint, Repairer
 
-__all__ = ["Near", "Repair", "RepairKind", "Repairer"]
+__all__ = ["NearbyPoint", "Repair", "RepairKind", "Repairer"]

@@ -16,7 +16,7 @@ from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem
-from archeng.repair.sqp import Answer, Outcome
+from archeng.repair.sqp import Outcome, SolverAnswer
 
 _OPTIONS = {
     "tol": 1e-9,
@@ -76,7 +76,7 @@ class Ipopt:
         self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
         one_thread.look_again()
 
-    def solve(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
+    def solve(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> SolverAnswer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
         n = problem.feasible_set.n
         scale = 1.0 / problem.norms
@@ -92,5 +92,5 @@ class Ipopt:
             "Infeasible_Problem_Detected": Outcome.INFEASIBLE,
         }.get(status, Outcome.FAILED)
         if not np.all(np.isfinite(solution)):
-            return Answer(Outcome.FAILED, np.zeros(n), np.zeros(len(scale)), 0)
-        return Answer(outcome, solution, multipliers, int(stats["iter_count"]))
+            return SolverAnswer(Outcome.FAILED, np.zeros(n), np.zeros(len(scale)), 0)
+        return SolverAnswer(outcome, solution, multipliers, int(stats["iter_count"]))

@@ -1,23 +1,26 @@
-"""The repair operator: a ladder of solvers, each answer certified [SA22 ssec:repair].
+"""The repair operator: a ladder of solvers, each answer certified [SA22 ssec:repair, 4.1].
 
 For a point x the ladder asks, in this order:
 
 1. Is x feasible? Then it is returned bit for bit.
 2. Is there a point on the intersection of the violated boundaries? The nearest one is taken
-   [SA22 eq:intersection].
-3. Otherwise the nearest feasible point [SA22 eq:nearest].
+   [SA22 eq:intersection, (5)].
+3. Otherwise the nearest feasible point [SA22 eq:nearest, (6)].
 
 Each of the last two is tried by the fast solver first (DAQP if all rows are linear, else SQP)
 and by IPOPT if that fails. An answer counts only if every row holds in floating point at the
-very vector that will be simulated; statuses of solvers are not trusted. The solvers may see rows in
-another form than they were written (:mod:`archeng.repair.straight`); what counts is how they were
-written.
+very vector that will be simulated (:mod:`archeng.repair.certificate`); statuses of solvers are not
+trusted. The solvers may see rows in another form than they were written
+(:mod:`archeng.repair.reformulation`); what counts is how they were written.
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -27,34 +30,33 @@ from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
+from archeng.repair.certificate import (
+    CertifiedPoint,
+    Repair,
+    RepairKind,
+    certified,
+    failed,
+    has_margins,
+    is_better,
+    on_target,
+    repaired,
+    steepness,
+    unchanged,
+)
 from archeng.repair.ipopt import Ipopt
-from archeng.repair.problem import Limits, Metric, Problem, ProblemMaker
-from archeng.repair.record import Repair, RepairKind
-from archeng.repair.sqp import NEARBY, QUICK, Answer, Outcome, SequentialQp
-from archeng.repair.straight import Straightened, straightened
+from archeng.repair.problem import Metric, Problem, ProblemMaker, RowLimits
+from archeng.repair.reformulation import Reformulation, reformulated
+from archeng.repair.sqp import NEARBY, QUICK, Outcome, SequentialQp, SolverAnswer
 from archeng.settings import Settings
 
-_KKT_TOLERANCE = 1e-3
+_KKT_TOLERANCE = 1e-3  # largest residual of an answer that ends the ladder
 _NEAREST = 1e-6  # residual of a point that is the nearest one but for rounding
-_POLISH_STEPS = 6
-_ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
+_INSET_STEPS = 6  # of Newton's method, to give a feasible point its margins
 _OTHER = 10.0  # change of a gradient between input and answer that calls for a new scale
-Solver = Callable[..., Answer]
+Solver = Callable[..., SolverAnswer]
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """A certified answer: the vector to simulate and what is known about it."""
-
-    y: Floats
-    values: Floats
-    feasible: bool
-    residual: float
-    solver: str
-    multipliers: Floats
-
-
-class Near(NamedTuple):
+class NearbyPoint(NamedTuple):
     """A feasible point (n,), and whether it is the nearest one, at least locally."""
 
     x: Floats
@@ -69,7 +71,7 @@ class Repairer:
     feasible_set : FeasibleSet
     settings : Settings
     around : Distribution, optional
-        Where rows are looked at that may be straightened, if the variables have no box. All
+        Where rows are examined that may be reformulated, if the variables have no box. All
         processes of a run need the same one; by default that of the first repair.
     """
 
@@ -86,7 +88,7 @@ class Repairer:
                 'repair_solver="qp" needs linear rows, but the model has '
                 f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
             )
-        self._straight: Straightened | None = None
+        self._reformulation: Reformulation | None = None
         self._maker: ProblemMaker | None = None
         self._metric: Metric | None = None
         self._sqp: SequentialQp | None = None
@@ -110,10 +112,10 @@ class Repairer:
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
-            return _unchanged(fs, x, values)
+            return unchanged(fs, x, values)
         first = self._problem(distribution, x, values)
         iterations = 0
-        fallback: tuple[RepairKind, Problem, _Point] | None = None
+        fallback: tuple[RepairKind, Problem, CertifiedPoint] | None = None
         for kind, limits, solver, name, start in self._attempts(first, anchor):
             problem = first
             answer = solver(problem, *limits, start)
@@ -123,18 +125,18 @@ class Repairer:
                 continue
             if converged and not fs.is_linear:
                 problem, limits, answer = self._rescaled(problem, limits, answer, solver)
-            point = _certify(problem, answer, limits, name)
-            if kind is RepairKind.INTERSECTION and not _on_target(problem, point, limits):
+            point = certified(problem, answer, limits, name)
+            if kind is RepairKind.INTERSECTION and not on_target(problem, point, limits):
                 continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
-                return _record(kind, problem, point, iterations)
-            if fallback is None or _better(point, fallback[2], first.feasible_set):
+                return repaired(kind, problem, point, iterations)
+            if fallback is None or is_better(point, fallback[2], first.feasible_set):
                 fallback = (kind, problem, point)
         assert fallback is not None
         kind, problem, point = fallback
         if point.feasible:
-            return _record(kind, problem, point, iterations)
-        return _failed(problem, point, iterations, anchor)
+            return repaired(kind, problem, point, iterations)
+        return failed(problem, point, iterations, anchor)
 
     @one_thread
     def repair_all(
@@ -165,23 +167,23 @@ class Repairer:
         fs = self.feasible_set
         values = fs.values(x)
         if len(rows) == 0 and fs.holds(values):
-            return _unchanged(fs, x, values)
+            return unchanged(fs, x, values)
         kind = RepairKind.INTERSECTION if len(rows) else RepairKind.NEAREST
         problem = self._problem(distribution, x, values)
         limits = problem.held(rows, sides)
-        best: _Point | None = None
+        best: CertifiedPoint | None = None
         iterations = 0
         for solver, name in self._rungs():
             for start in (problem.first_start(), distribution.whiten(anchor - x)):
                 answer = solver(problem, *limits, start)
                 iterations += answer.iterations
-                point = _certify(problem, answer, limits, name)
-                if _on_target(problem, point, limits) and point.residual <= _KKT_TOLERANCE:
-                    return _record(kind, problem, point, iterations)
-                if best is None or _better(point, best, problem.feasible_set):
+                point = certified(problem, answer, limits, name)
+                if on_target(problem, point, limits) and point.residual <= _KKT_TOLERANCE:
+                    return repaired(kind, problem, point, iterations)
+                if best is None or is_better(point, best, problem.feasible_set):
                     best = point
         assert best is not None
-        return _failed(problem, best, iterations, anchor)
+        return failed(problem, best, iterations, anchor)
 
     def towards(self, x: Floats, distribution: Distribution, start: Floats) -> Repair:
         """Return a feasible point near x by a short search from a feasible point.
@@ -192,33 +194,33 @@ class Repairer:
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
-            return _unchanged(fs, x, values)
+            return unchanged(fs, x, values)
         problem, point, iterations = self._short_search(x, values, distribution, start)
         if point.feasible:
-            return _record(RepairKind.NEAREST, problem, point, iterations)
-        return _failed(problem, point, iterations, start)
+            return repaired(RepairKind.NEAREST, problem, point, iterations)
+        return failed(problem, point, iterations, start)
 
-    def near(self, x: Floats, distribution: Distribution, start: Floats) -> Near | None:
+    def near(self, x: Floats, distribution: Distribution, start: Floats) -> NearbyPoint | None:
         """Return the point of :meth:`towards` without a record; None if the search fails."""
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
-            return Near(x, True)
+            return NearbyPoint(x, True)
         _, point, _ = self._short_search(x, values, distribution, start)
-        return Near(point.y, point.residual <= _NEAREST) if point.feasible else None
+        return NearbyPoint(point.y, point.residual <= _NEAREST) if point.feasible else None
 
     def _short_search(
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
-    ) -> tuple[Problem, _Point, int]:
+    ) -> tuple[Problem, CertifiedPoint, int]:
         """Search from a feasible point, then from x itself."""
         problem = self._problem(distribution, x, values)
         solver, name = next(self._rungs())
         options = {"effort": NEARBY} if name == "sqp" else {}
         answer = solver(problem, *problem.nearest, distribution.whiten(start - x), **options)
-        point = _certify(problem, answer, problem.nearest, name)
+        point = certified(problem, answer, problem.nearest, name)
         if not point.feasible:
             answer = solver(problem, *problem.nearest, problem.first_start(), **options)
-            point = _certify(problem, answer, problem.nearest, name)
+            point = certified(problem, answer, problem.nearest, name)
         return problem, point, answer.iterations
 
     def inset(self, x: Floats, distribution: Distribution) -> Repair:
@@ -230,34 +232,34 @@ class Repairer:
         fs = self.feasible_set
         values = fs.values(x)
         if fs.m == 0:
-            return _unchanged(fs, x, values)
+            return unchanged(fs, x, values)
         problem = self._problem(distribution, x, values)
         if self._sqp is None:
             self._sqp = SequentialQp(problem.feasible_set)
         z, y, rows, feasible = np.zeros_like(x), x, problem.values, True
-        for _ in range(_POLISH_STEPS):
-            if _has_margins(problem, rows):
+        for _ in range(_INSET_STEPS):
+            if has_margins(problem, rows):
                 break
             step = self._sqp.step(problem, *problem.nearest, z)
             if step is None:
                 break
             z = z + step
             y = problem.point(z)
-            rows, feasible = problem.straight.values(y)
+            rows, feasible = problem.reformulation.values(y)
         if y is x or not feasible:
-            return _unchanged(fs, x, values)
-        return _unchanged(fs, y, fs.values(y))
+            return unchanged(fs, x, values)
+        return unchanged(fs, y, fs.values(y))
 
     def _rescaled(
-        self, problem: Problem, limits: Limits, answer: Answer, solver: Solver
-    ) -> tuple[Problem, Limits, Answer]:
+        self, problem: Problem, limits: RowLimits, answer: SolverAnswer, solver: Solver
+    ) -> tuple[Problem, RowLimits, SolverAnswer]:
         """Solve again from the answer if rows are much flatter or steeper there.
 
         Margins are then placed by the gradients at the boundary: a row such as exp(g) is
         repaired like g.
         """
         y = problem.x + problem.metric.L @ answer.z
-        flattest, steepest = answer.steepness or _steepness(problem, y, answer.multipliers)
+        flattest, steepest = answer.steepness or steepness(problem, y, answer.multipliers)
         if flattest > 1 / _OTHER and steepest < _OTHER:
             return problem, limits, answer
         assert self._maker is not None
@@ -272,7 +274,7 @@ class Repairer:
 
     def _attempts(
         self, problem: Problem, anchor: Floats | None
-    ) -> Iterator[tuple[RepairKind, Limits, Solver, str, Floats]]:
+    ) -> Iterator[tuple[RepairKind, RowLimits, Solver, str, Floats]]:
         """All attempts in order of preference, made lazily."""
         rungs = list(self._rungs())
         starts = [problem.first_start()]
@@ -291,146 +293,29 @@ class Repairer:
         fs, choice = self.feasible_set, self.settings.repair_solver
         if choice != "ipopt":
             if self._sqp is None:
-                assert self._straight is not None
-                self._sqp = SequentialQp(self._straight.feasible_set)
+                assert self._reformulation is not None
+                self._sqp = SequentialQp(self._reformulation.feasible_set)
             yield self._sqp.solve, "qp" if fs.is_linear else "sqp"
         if choice in ("auto", "ipopt"):
             yield self._solve_by_ipopt, "ipopt"
 
-    def _solve_by_ipopt(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Answer:
+    def _solve_by_ipopt(
+        self, problem: Problem, lower: Floats, upper: Floats, z: Floats
+    ) -> SolverAnswer:
         if self._ipopt is None:
             self._ipopt = Ipopt(problem.feasible_set, self.settings.ipopt_max_iterations)
         return self._ipopt.solve(problem, lower, upper, z)
 
     def _problem(self, distribution: Distribution, x: Floats, values: Floats) -> Problem:
         """Return the repair problem of x, given the rows there as they were written."""
-        if self._straight is None or self._maker is None:
-            self._straight = straightened(self.feasible_set, self.around or distribution)
-            self._maker = ProblemMaker(self._straight, self.settings.margin)
-        if self._straight.found:
-            values, _ = self._straight.values(x)
+        if self._reformulation is None or self._maker is None:
+            self._reformulation = reformulated(self.feasible_set, self.around or distribution)
+            self._maker = ProblemMaker(self._reformulation, self.settings.margin)
+        if self._reformulation.homogeneous:
+            values, _ = self._reformulation.values(x)
         return self._maker.make(self._metric_of(distribution), x, values)
 
     def _metric_of(self, distribution: Distribution) -> Metric:
         if self._metric is None or self._metric.distribution is not distribution:
             self._metric = Metric.of(self.feasible_set, distribution)
         return self._metric
-
-
-def _record(kind: RepairKind, problem: Problem, point: _Point, iterations: int) -> Repair:
-    """Return the certificate of a feasible answer."""
-    distribution = problem.metric.distribution
-    active = problem.active(point.values)
-    prices = np.abs(point.multipliers / problem.norms) * problem.straight.slopes(point.values)
-    return Repair(
-        kind=kind,
-        x=point.y,
-        distance_squared=distribution.distance_squared(problem.x, point.y),
-        max_violation=0.0,
-        kkt_residual=point.residual,
-        active=active,
-        solver=point.solver,
-        iterations=iterations,
-        multipliers=tuple(prices[list(active)].tolist()),
-    )
-
-
-def _failed(problem: Problem, point: _Point, iterations: int, anchor: Floats | None) -> Repair:
-    """Return the record of a failure, as far away as the known feasible point if there is one.
-
-    A solver that gives up where it began would otherwise get the best g-rank.
-    """
-    distribution, x = problem.metric.distribution, problem.x
-    distance = distribution.distance_squared(x, point.y)
-    if anchor is not None:
-        distance = max(distance, distribution.distance_squared(x, anchor))
-    violation = float(problem.straight.written.violations(point.y).max())
-    active = problem.active(point.values)
-    return Repair(
-        RepairKind.FAILED, point.y, distance, violation, np.inf, active, point.solver, iterations
-    )
-
-
-def _on_target(problem: Problem, point: _Point, limits: Limits) -> bool:
-    """Whether the pinned rows of an intersection problem lie on their boundaries."""
-    with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
-        outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
-    return point.feasible and bool(outside.max() <= _ON_TARGET)
-
-
-def _unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
-    active = np.flatnonzero((values == fs.lower) | (values == fs.upper) | fs.equality)
-    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0)
-
-
-def _better(a: _Point, b: _Point, fs: FeasibleSet) -> bool:
-    """Feasible before infeasible; then the smaller residual, or the smaller violation."""
-    if a.feasible != b.feasible:
-        return a.feasible
-    if a.feasible:
-        return a.residual < b.residual
-    return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
-
-
-def _certify(problem: Problem, answer: Answer, limits: Limits, name: str) -> _Point:
-    """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
-    z, known = answer.z, answer.residual
-    y = problem.point(z)
-    values, feasible = problem.straight.values(y)
-    for _ in range(_POLISH_STEPS):
-        if feasible:
-            break
-        step = _polish_step(problem, y, values, limits)
-        if step is None:
-            break
-        z, known = z + step, None
-        y = problem.point(z)
-        values, feasible = problem.straight.values(y)
-    if not feasible:
-        return _Point(y, values, False, np.inf, name, answer.multipliers)
-    if known is None:
-        known = _lagrangian_gradient(problem, y, answer.multipliers)
-    residual = known / (1.0 + float(np.abs(z).max()))
-    return _Point(y, values, True, residual, name, answer.multipliers)
-
-
-def _polish_step(problem: Problem, y: Floats, values: Floats, limits: Limits) -> Floats | None:
-    """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
-    if not np.all(np.isfinite(values)):
-        return None
-    with np.errstate(over="ignore"):  # limits of 1e308
-        low = (limits[0] - values) / problem.norms
-        high = (limits[1] - values) / problem.norms
-    if max(low.max(), (-high).max()) > 1e-3:
-        return None
-    below, above = low > -1e-7, high < 1e-7
-    residual = np.where(above, high, np.where(below, low, 0.0))
-    chosen = above | below
-    A = problem.gradients(y)[chosen]
-    if not np.all(np.isfinite(A)):
-        return None
-    step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
-    return np.asarray(step, dtype=float)
-
-
-def _has_margins(problem: Problem, values: Floats) -> bool:
-    """Whether all rows are at least half a margin inside their limits."""
-    room = problem.slack * problem.norms
-    lower, upper = problem.nearest
-    return bool(np.all((values >= lower - room) & (values <= upper + room)))
-
-
-def _steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:
-    """Shortest and longest scaled gradient at y of the rows with a multiplier."""
-    held = np.abs(multipliers) > 1e-6 * (1.0 + float(np.abs(multipliers).max()))
-    lengths = np.linalg.norm(problem.gradients(y)[held], axis=1)
-    return float(lengths.min(initial=1.0)), float(lengths.max(initial=1.0))
-
-
-def _lagrangian_gradient(problem: Problem, y: Floats, multipliers: Floats) -> float:
-    """Largest entry of z + A^T multipliers, z the whitened displacement at y."""
-    A = problem.gradients(y)
-    if not np.all(np.isfinite(A)):
-        return float("inf")
-    z = problem.metric.distribution.whiten(y - problem.x)
-    return float(np.abs(z + A.T @ multipliers).max())

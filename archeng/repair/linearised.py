@@ -1,35 +1,161 @@
-r"""The rows of one large repair problem at a point: values, sparse gradients, room to the limits.
+r"""The rows of a large model with sparse derivatives, and the same linearised at a point.
 
-All steps of an SQP ask for the same things at the same few points (a trial point is looked at
-before its step is computed), so the last ones are kept.
+A feasible set hands out dense derivatives: right for small models, wasteful for 2000 rows of
+four variables each. Here the Jacobian is a vector of its nonzeros, row by row, and what a repair
+needs of it is formed by products that cost as much as there are nonzeros, or for the few rows
+that are asked for.
 
-==========  =====================================================  ==============
+==========  =====================================================  ====================
 symbol      meaning                                                name here
-==========  =====================================================  ==============
+==========  =====================================================  ====================
+J           (scaled) gradients of all rows, shape (m, n)
+            its nonzeros, and the row and variable of each         ``nonzeros``,
+                                                                   ``row``, ``variable``
+J_S         gradients of the rows S, dense, shape (k, n)           ``chosen``
+L           factor of the metric, shape (n, n)                     ``L``
+H           sum_j w_j d2r_j, shape (n, n)                          ``hessian``
 z           whitened displacement, y = x + L z                     ``z``
 c_j         scaled rows r_j / norm_j, shape (m,)                   ``c``
-J           scaled gradients of all rows, sparse, shape (m, n)     ``nonzeros``
 A_S         scaled whitened gradients of rows S, J_S L             ``gradients``
 l, h        room of the scaled rows to their limits, shape (m,)    ``low``, ``high``
-==========  =====================================================  ==============
+==========  =====================================================  ====================
+
+The arithmetic is NumPy's own: matrices of SciPy spend more time on checks than on products of
+this size.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from archeng.distribution import Floats, Integers
-from archeng.repair.look import INFINITE, LARGE
+from archeng.model import FeasibleSet
+from archeng.model.functions import connected
+from archeng.repair.iterate import INFINITE, LARGE
 from archeng.repair.problem import Problem
-from archeng.repair.sparse import SparseRows
 
-_KEPT = 3
+_KEPT = 3  # points that are remembered: a trial point is evaluated before its step is computed
+LARGE_MODEL = 20_000
+"""Entries of the dense Jacobian, m n, beyond which a model is large."""
 
 
-class Place(NamedTuple):
-    """What is known at z.
+def is_large(feasible_set: FeasibleSet) -> bool:
+    """Whether a set has so many rows and variables that its derivatives are kept sparse."""
+    return feasible_set.m * feasible_set.n > LARGE_MODEL
+
+
+class SparseRows:
+    """Sparse derivatives of the rows of a feasible set.
+
+    Attributes
+    ----------
+    row, variable : ndarray of int
+        Of each nonzero of the Jacobian, by rows.
+    """
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        fs = feasible_set
+        self.m, self.n, first = fs.m, fs.n, fs.m - fs.n_nonlinear
+        self._first = first
+        row, variable = np.nonzero(fs.constant_jacobian)
+        self._fixed = fs.constant_jacobian[row, variable]
+        self._jacobian: _Nonzeros | None = None
+        self._order = np.arange(0)
+        if fs.n_nonlinear:
+            function = fs.nonlinear_rows_and_jacobian.function
+            self._jacobian = _Nonzeros(function, 1, fs.jacobian_sparsity)
+            self._hessian = _Nonzeros(fs.nonlinear_hessian.function, 0, None)
+            # CasADi counts by columns.
+            self._order = np.lexsort((self._jacobian.column, self._jacobian.row))
+            row = np.concatenate((row, first + self._jacobian.row[self._order]))
+            variable = np.concatenate((variable, self._jacobian.column[self._order]))
+        self.row, self.variable = row, variable
+        self._ends = np.searchsorted(row, np.arange(fs.m + 1))
+
+    def nonzeros(self, y: Floats) -> Floats:
+        """Return the nonzeros of the Jacobian at y (n,)."""
+        if self._jacobian is None:
+            return self._fixed
+        return np.concatenate((self._fixed, self._jacobian(y)[self._order]))
+
+    def times(self, nonzeros: Floats, v: Floats) -> Floats:
+        """Return J v (m,)."""
+        return self.by_rows(nonzeros * v[self.variable])
+
+    def by_rows(self, terms: Floats) -> Floats:
+        """Return the sums (m,) of terms of the nonzeros, row by row."""
+        return np.asarray(np.bincount(self.row, terms, minlength=self.m), dtype=float)
+
+    def chosen(self, nonzeros: Floats, rows: Integers) -> Floats:
+        """Return J_S (k, n) for rows S (k,)."""
+        begins, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
+        k = np.repeat(np.arange(len(rows)), lengths)
+        before = np.cumsum(lengths) - lengths
+        entries = np.arange(len(k)) + (begins - before)[k]
+        J = np.zeros((len(rows), self.n))
+        J[k, self.variable[entries]] = nonzeros[entries]
+        return J
+
+    def bend(self, y: Floats, weights: Floats, L: Floats) -> Floats:
+        """Return L^T H L (n, n) for the nonlinear rows at y, ``weights`` (m,) of all rows.
+
+        Only the variables of rows with a weight take part.
+        """
+        values = self._hessian(y, weights[self._first :])
+        entries = np.flatnonzero(values)
+        row, column = self._hessian.row[entries], self._hessian.column[entries]
+        present, position = np.unique(np.concatenate((row, column)), return_inverse=True)
+        H = np.zeros((len(present), len(present)))
+        H[position[: len(row)], position[len(row) :]] = values[entries]
+        part = L[present]
+        return part.T @ (H @ part)
+
+
+class _Nonzeros:
+    """The nonzeros of one output of a CasADi function, column by column."""
+
+    def __init__(self, function: Any, output: int, sparsity: Any | None) -> None:
+        sparse = _sparse_output(function, output, sparsity)
+        pattern = sparse.sparsity_out(0)
+        self.row = np.array(pattern.row(), dtype=np.intp)
+        self.column = np.array(pattern.get_col(), dtype=np.intp)
+        self._in = [np.zeros(sparse.nnz_in(i)) for i in range(sparse.n_in())]
+        self._out = np.zeros(pattern.nnz())
+        self._evaluate = connected(sparse, self._in, [self._out])
+
+    def __call__(self, *arguments: Floats) -> Floats:
+        """Evaluate; the result is overwritten by the next call."""
+        for target, value in zip(self._in, arguments, strict=True):
+            target[:] = value
+        self._evaluate()
+        return self._out
+
+
+def _sparse_output(function: Any, output: int, sparsity: Any | None) -> Any:
+    """Return a function for one output without its zeros.
+
+    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
+    then the pattern is ``sparsity``, or full.
+    """
+    sizes = [function.size_in(i) for i in range(function.n_in())]
+    try:
+        inputs = [ca.SX.sym("x", *size) for size in sizes]
+        matrix = function.call(inputs)[output]
+    except RuntimeError:
+        inputs = [ca.MX.sym("x", *size) for size in sizes]
+        matrix = function.call(inputs)[output]
+    if sparsity is not None:
+        matrix = ca.project(matrix, sparsity)
+    elif isinstance(matrix, ca.SX):
+        matrix = ca.sparsify(matrix)
+    return ca.Function("nonzeros", inputs, [matrix])
+
+
+class LinearisedPoint(NamedTuple):
+    """The rows at z: values, gradients and room to the limits.
 
     Attributes
     ----------
@@ -76,7 +202,7 @@ class LinearisedRows:
     def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
         """Set the point, the metric, the scale and the limits for the following calls."""
         loaded = (problem, lower, upper)
-        if len(self._loaded) == 3 and all(map(_same, loaded, self._loaded)):
+        if self._loaded and all(a is b for a, b in zip(loaded, self._loaded, strict=True)):
             return
         self._loaded = loaded
         self.problem = problem
@@ -85,18 +211,18 @@ class LinearisedRows:
         self.pinned = self._high - self._low < 1
         self._inverse_norms = 1.0 / problem.norms[self.rows.row]
         self._spread = np.sqrt(np.sum(problem.metric.L**2, axis=1))[self.rows.variable]
-        self._places: list[Place] = []
+        self._points: list[LinearisedPoint] = []
 
-    def at(self, z: Floats) -> Place:
-        """Return what is known at z (n,), which must not be changed afterwards."""
-        for place in self._places:
-            if place.z is z:
-                return place
-        place = self._evaluated(z)
-        self._places = [place, *self._places[: _KEPT - 1]]
-        return place
+    def at(self, z: Floats) -> LinearisedPoint:
+        """Return the rows at z (n,), which must not be changed afterwards; the last are kept."""
+        for point in self._points:
+            if point.z is z:
+                return point
+        point = self._evaluated(z)
+        self._points = [point, *self._points[: _KEPT - 1]]
+        return point
 
-    def _evaluated(self, z: Floats) -> Place:
+    def _evaluated(self, z: Floats) -> LinearisedPoint:
         problem, rows = self.problem, self.rows
         y = problem.x + problem.metric.L @ z
         c = problem.feasible_set.values(y) / problem.norms
@@ -115,16 +241,14 @@ class LinearisedRows:
             low, high = np.where(usable, low, -INFINITE), np.where(usable, high, INFINITE)
             beyond = np.where(defined, beyond, 1.0)
             violation = violation if defined.all() else np.inf
-        return Place(z, y, c, nonzeros, usable, low, high, excess, violation, float(beyond.max()))
+        return LinearisedPoint(
+            z, y, c, nonzeros, usable, low, high, excess, violation, float(beyond.max())
+        )
 
-    def changes(self, place: Place, d: Floats) -> Floats:
+    def changes(self, point: LinearisedPoint, d: Floats) -> Floats:
         """Return the changes (m,) of the linearised rows along a step d (n,)."""
-        return self.rows.times(place.nonzeros, self.problem.metric.L @ d)
+        return self.rows.times(point.nonzeros, self.problem.metric.L @ d)
 
-    def gradients(self, place: Place, chosen: Integers) -> Floats:
+    def gradients(self, point: LinearisedPoint, chosen: Integers) -> Floats:
         """Scaled whitened gradients (k, n) of some rows."""
-        return self.rows.chosen(place.nonzeros, chosen) @ self.problem.metric.L
-
-
-def _same(a: object, b: object) -> bool:
-    return a is b
+        return self.rows.chosen(point.nonzeros, chosen) @ self.problem.metric.L

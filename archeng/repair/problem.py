@@ -1,6 +1,6 @@
 r"""The repair problem in whitened coordinates, the scaling of its rows, and the margins.
 
-With y = x + L z and L L^T = sigma^2 C, both problems of [SA22 ssec:repair] read
+With y = x + L z and L L^T = sigma^2 C, both problems of [SA22 ssec:repair, 4.1] read
 
 .. math:: \min_z \tfrac12 |z|^2 \quad\text{s.t.}\quad a_j \le r_j(x + L z) \le b_j ,
 
@@ -20,6 +20,10 @@ r_j         rows of the feasible set, shape (m,)                    ``values``
 |L^T dr_j|  length of the whitened gradient of a row                ``norms``
 a, b        limits that the solver aims at, shape (m,)              ``lower``, ``upper``
 ==========  ======================================================  ====================
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
@@ -33,8 +37,8 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import FeasibleSet
-from archeng.model.functions import FastFunction, dense
-from archeng.repair.straight import Straightened
+from archeng.model.functions import FastFunction
+from archeng.repair.reformulation import Reformulation
 
 EPSILON = float(np.finfo(float).eps)
 _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
@@ -43,7 +47,7 @@ _FAR = 100.0  # a row is never scaled as if its boundary were farther than this 
 _LARGE = 1e150  # slopes beyond this have no usable length: its square overflows
 _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
 
-Limits = tuple[Floats, Floats]
+RowLimits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,7 @@ class Metric:
         return cls(feasible_set, distribution, L, feasible_set.constant_jacobian @ L)
 
     @cached_property
-    def inner_bounds(self) -> Limits:
+    def inner_bounds(self) -> RowLimits:
         """Bounds (n,) a hundredth of a deviation further inside."""
         low, high = self.feasible_set.bounds
         with np.errstate(over="ignore"):  # bounds of 1e308
@@ -79,35 +83,35 @@ class Problem:
 
     Attributes
     ----------
-    straight : Straightened
+    reformulation : Reformulation
         The feasible set; rows are meant as the solvers see them.
     values : ndarray, shape (m,)
         Rows at ``x``.
     norms, margins, slack : ndarray, shape (m,)
         Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
     nearest : (lower, upper)
-        Limits of [SA22 eq:nearest], a margin inside those of the model.
+        Limits of [SA22 eq:nearest, (6)], a margin inside those of the model.
     pinned : (lower, upper)
-        Limits of [SA22 eq:intersection], whether or not there can be a solution.
+        Limits of [SA22 eq:intersection, (5)], whether or not there can be a solution.
     crowded, ambiguous : bool
         More pinned rows than variables; a row that cannot be pinned.
     """
 
-    straight: Straightened
+    reformulation: Reformulation
     metric: Metric
     x: Floats
     values: Floats
     norms: Floats
     margins: Floats
     slack: Floats
-    nearest: Limits
-    pinned: Limits
+    nearest: RowLimits
+    pinned: RowLimits
     crowded: bool
     ambiguous: bool
 
     @cached_property
-    def intersection(self) -> Limits | None:
-        """Limits of [SA22 eq:intersection]; None if there can be no solution."""
+    def intersection(self) -> RowLimits | None:
+        """Limits of [SA22 eq:intersection, (5)]; None if there can be no solution."""
         if self.ambiguous or (self.crowded and not _can_meet(self)):
             return None
         return self.pinned
@@ -115,7 +119,7 @@ class Problem:
     @property
     def feasible_set(self) -> FeasibleSet:
         """The feasible set as the solvers see it."""
-        return self.straight.feasible_set
+        return self.reformulation.feasible_set
 
     def point(self, z: Floats) -> Floats:
         """Return y = x + L z with its bounds enforced to the last bit."""
@@ -136,8 +140,8 @@ class Problem:
             return np.zeros_like(self.x)
         return self.metric.distribution.whiten(y - self.x)
 
-    def held(self, rows: Integers, sides: Floats) -> Limits:
-        """Return the limits of [SA22 eq:nearest] with some rows pinned to a side (1 or -1)."""
+    def held(self, rows: Integers, sides: Floats) -> RowLimits:
+        """Return the limits of [SA22 eq:nearest, (6)] with some rows pinned to a side (1 or -1)."""
         lower, upper = self.nearest[0].copy(), self.nearest[1].copy()
         largest = float((self.margins[rows] / self.norms[rows]).max(initial=0.0))
         thickness = max(2 * largest, _SLAB) * self.norms[rows]
@@ -167,9 +171,9 @@ class Problem:
 class ProblemMaker:
     """Scales the rows at a point to repair and places the limits, by one compiled function."""
 
-    def __init__(self, straight: Straightened, margin: float) -> None:
-        self._straight = straight
-        self._function = _build(straight.feasible_set, margin)
+    def __init__(self, reformulation: Reformulation, margin: float) -> None:
+        self._reformulation = reformulation
+        self._function = _build(reformulation.feasible_set, margin)
 
     def make(
         self, metric: Metric, x: Floats, values: Floats, scale_at: Floats | None = None
@@ -183,7 +187,7 @@ class ProblemMaker:
         norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
         crowded, ambiguous = flags.tolist()
         return Problem(
-            self._straight,
+            self._reformulation,
             metric,
             x,
             values,
@@ -263,8 +267,8 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     block = ca.horzcat(
         norms, margins, slack, inside_lower, inside_upper, pinned_lower, pinned_upper
     )
-    outputs = [dense(block), dense(ca.vertcat(crowded, ambiguous))]
-    return FastFunction(ca.Function("problem", [x, at, values, L, K], outputs), matrices=(0,))
+    outputs = [block, ca.vertcat(crowded, ambiguous)]
+    return FastFunction.of("problem", [x, at, values, L, K], outputs, matrices=(0,))
 
 
 def _size(limit: Floats) -> Any:

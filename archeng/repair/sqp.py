@@ -8,7 +8,8 @@ answer: the quadratic program is the repair problem itself.
 Because the rows are scaled to unit gradients in whitened coordinates, tolerances are in
 standard deviations of the search distribution, whatever the units of the model.
 
-[NW06] J. Nocedal, S. Wright, Numerical Optimization, 2nd ed., Springer, 2006.
+[NW06] J. Nocedal, S. Wright, Numerical Optimization, 2nd ed., Springer, 2006,
+doi:10.1007/978-0-387-40065-5.
 """
 
 from __future__ import annotations
@@ -21,20 +22,22 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.look import Look
+from archeng.repair.iterate import Iterate
+from archeng.repair.linearised import is_large
 from archeng.repair.problem import Problem
-from archeng.repair.sparse import is_large
-from archeng.repair.step import CompiledSteps, Kind, Step
+from archeng.repair.step import CompiledSteps, SqpStep, StepKind
 from archeng.repair.working_set import WorkingSetSteps
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
 _STEP_TOLERANCE = 1e-10  # give up when steps are this short
 _CLOSE = 1e-7  # scaled violation that polishing removes; relaxing rows would only creep
-_ARMIJO = 1e-4
+_ARMIJO = 1e-4  # share of the promised decrease that a step must achieve
 _NEAR = 0.3  # steps shorter than this are near enough to trust the active rows
 _PRICE = 1e3  # of relaxing a row, relative to the size of z
 _ALMOST = 0.9  # of a step that ends where rows are undefined, just beyond their domain
-_SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
+_SHRINK = (0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # step lengths that are tried in turn
+_ROUNDING = 1e-12  # of the merit function, relative to it
+_STUCK = 1e-5  # relaxed steps shorter than this say that the rows have no common point
 
 
 class Outcome(StrEnum):
@@ -46,7 +49,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverAnswer:
     """Whitened solution of a solver, with multipliers of the scaled rows.
 
     If the solver knows them: ``residual`` is the largest entry of z + A^T multipliers,
@@ -77,9 +80,9 @@ class Effort:
     foresee: bool = False
 
 
-THOROUGH = Effort(40, 12, 40)
-QUICK = Effort(15, 1, 2)
-NEARBY = Effort(15, 1, 2, foresee=True)
+THOROUGH = Effort(40, 12, 40)  # where nothing else is left but IPOPT
+QUICK = Effort(15, 1, 2)  # where there is another way: the intersection
+NEARBY = Effort(15, 1, 2, foresee=True)  # where the search begins at a feasible point
 
 
 class SequentialQp:
@@ -98,18 +101,18 @@ class SequentialQp:
         upper: Floats,
         z: Floats,
         effort: Effort = THOROUGH,
-    ) -> Answer:
+    ) -> SolverAnswer:
         """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
         fs = self._set
         self._steps.load(problem, lower, upper)
         if fs.is_linear:
             step = self._steps.first_step(z)
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
-            return Answer(outcome, z + step.d, step.u, 1, step.unsteady)
+            return SolverAnswer(outcome, z + step.d, step.u, 1, step.unsteady)
         self._indefinite = False
         self._hopeless = 0
         u = np.zeros(fs.m)
-        here, step = self._steps.look(z, u), self._steps.step("straight")
+        here, step = self._steps.evaluate(z, u), self._steps.step("identity")
         rho, n_relaxed, u_kept = 1.0, 0, u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
@@ -117,22 +120,22 @@ class SequentialQp:
                 relax = not close and n_relaxed < effort.relaxed_steps
                 here, step = self._harder_step(z, u, here, step, relax)
                 if not step.solved:
-                    return Answer(Outcome.FAILED, z, u_kept, iteration)
+                    return SolverAnswer(Outcome.FAILED, z, u_kept, iteration)
             self._hopeless += not step.relaxed and step.largest > _PRICE * (1.0 + here.size)
             rho = max(2.0 * step.largest, 0.5 * rho)
             first = effort.foresee and iteration == 1 and not step.relaxed
             accepted = self._search(z, u, here, step, rho, only_full=first)
             if first and accepted is None:
-                self._steps.look(z, step.u)
+                self._steps.evaluate(z, step.u)
                 ahead = self._steps.step(self._convex("plain", step.u))
                 if ahead.solved:
                     u, step = step.u, ahead
                     rho = max(2.0 * step.largest, 0.5 * rho)
                 accepted = self._search(z, u, here, step, rho)
             if accepted is None or self._hopeless > effort.hopeless_steps:
-                short = step.relaxed and step.longest < 1e-5
+                short = step.relaxed and step.longest < _STUCK
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
-                return Answer(outcome, z, step.u, iteration)
+                return SolverAnswer(outcome, z, step.u, iteration)
             relaxed = step.relaxed
             n_relaxed += relaxed
             u = np.zeros(fs.m) if relaxed else step.u
@@ -141,12 +144,12 @@ class SequentialQp:
             z, here, moved = accepted
             steep = (here.flattest, here.steepest)
             if _converged(here) and not relaxed:
-                return Answer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
+                return SolverAnswer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
             if moved < _STEP_TOLERANCE * (1.0 + here.size):
                 outcome = Outcome.CONVERGED if here.satisfied else Outcome.INFEASIBLE
-                return Answer(outcome, z, u, iteration, None, steep)
+                return SolverAnswer(outcome, z, u, iteration, None, steep)
             step = self._steps.step(self._next_kind(step, u))
-        return Answer(Outcome.FAILED, z, u_kept, effort.iterations)
+        return SolverAnswer(Outcome.FAILED, z, u_kept, effort.iterations)
 
     def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
         """Return the shortest step (n,) to the linearised rows, None if there is none."""
@@ -155,27 +158,33 @@ class SequentialQp:
         return step.d if step.solved else None
 
     def _search(
-        self, z: Floats, u: Floats, here: Look, step: Step, rho: float, only_full: bool = False
-    ) -> tuple[Floats, Look, float] | None:
+        self,
+        z: Floats,
+        u: Floats,
+        here: Iterate,
+        step: SqpStep,
+        rho: float,
+        only_full: bool = False,
+    ) -> tuple[Floats, Iterate, float] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
-        Returns the accepted point, the look at it, which is the last one, and how far the point
-        has moved.
+        Returns the accepted point, its iterate, which is the one evaluated last, and how far the
+        point has moved.
         """
         merit = here.half_squared + rho * here.violation
         promised = max(-step.slope + rho * here.violation, 0.0)
-        slack = 1e-12 * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
+        slack = _ROUNDING * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
 
-        def accept(there: Look, t: float) -> bool:
+        def accept(there: Iterate, t: float) -> bool:
             value = there.half_squared + rho * there.violation
             if not math.isfinite(merit):
                 return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(u) if step.relaxed else step.u
-        look = self._steps.look
+        evaluate = self._steps.evaluate
         trial = z + step.d
-        there = look(trial, after)
+        there = evaluate(trial, after)
         if accept(there, 1.0):
             return trial, there, step.longest
         if only_full:
@@ -188,52 +197,52 @@ class SequentialQp:
             corrected = self._corrected(z, u, step, bend)
             if corrected.solved:
                 curved = z + corrected.d
-                at_curve = look(curved, after)
+                at_curve = evaluate(curved, after)
                 if accept(at_curve, 1.0):
                     return curved, at_curve, corrected.longest
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             trial = z + t * step.d
-            there = look(trial, after)
+            there = evaluate(trial, after)
             if accept(there, t):
                 return trial, there, t * step.longest
         return None
 
-    def _corrected(self, z: Floats, u: Floats, step: Step, bend: Floats) -> Step:
+    def _corrected(self, z: Floats, u: Floats, step: SqpStep, bend: Floats) -> SqpStep:
         """Return the step from z again, with the linearised rows moved by what they bend (m,)."""
-        self._steps.look(z, u)
+        self._steps.evaluate(z, u)
         kind = "reflected" if step.reflected else self._convex("plain", u)
         return self._steps.step(kind, shift=bend)
 
-    def _next_kind(self, step: Step, u: Floats) -> Kind:
+    def _next_kind(self, step: SqpStep, u: Floats) -> StepKind:
         """Choose the step from the end of another one: near a solution trust its rows."""
         if step.longest < _NEAR:
             return self._convex("augmented", u)
         return "reflected" if self._indefinite else self._convex("plain", u)
 
-    def _convex(self, kind: Kind, u: Floats) -> Kind:
+    def _convex(self, kind: StepKind, u: Floats) -> StepKind:
         """Return this kind of step, or the one without curvature if u has none."""
-        return kind if u[self._set.m - self._set.n_nonlinear :].any() else "straight"
+        return kind if u[self._set.m - self._set.n_nonlinear :].any() else "identity"
 
     def _harder_step(
-        self, z: Floats, u: Floats, here: Look, step: Step, relax: bool
-    ) -> tuple[Look, Step]:
+        self, z: Floats, u: Floats, here: Iterate, step: SqpStep, relax: bool
+    ) -> tuple[Iterate, SqpStep]:
         """Make the quadratic model convex; if the rows are inconsistent too, relax them.
 
         Without multipliers the model is convex already. Those of relaxed rows are prices, not
         curvature weights: they are not kept.
         """
         if np.any(u):
-            here, step = self._steps.look(z, u), self._steps.step("reflected")
+            here, step = self._steps.evaluate(z, u), self._steps.step("reflected")
             if step.solved:
                 self._indefinite = True
                 return here, step
         if not relax:
             return here, step
         price = _PRICE * (1.0 + float(np.abs(z).max()))
-        here = self._steps.look(z, np.zeros_like(u))
+        here = self._steps.evaluate(z, np.zeros_like(u))
         return here, self._steps.step("elastic", price=price)
 
 
-def _converged(here: Look) -> bool:
-    """Whether the point of the look solves the problem."""
+def _converged(here: Iterate) -> bool:
+    """Whether the iterate solves the problem."""
     return here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)

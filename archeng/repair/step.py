@@ -1,6 +1,6 @@
 r"""One SQP step as a single compiled CasADi function.
 
-From what a look has found at an iterate z with multipliers u (:mod:`archeng.repair.look`) the
+From the rows and gradients at an iterate z with multipliers u (:mod:`archeng.repair.iterate`) the
 function builds the quadratic model of the repair problem and solves it by DAQP, all without
 returning to Python in between.
 
@@ -18,6 +18,9 @@ W is indefinite where rows curve away, even next to a solution. Adding the squar
 linearised active rows, :math:`\tau |A_S d - b_S|^2`, changes nothing on the tangent space of
 those rows but makes W convex there [NW06 ch. 17]. If that is not enough, DAQP cannot factor
 it, and the step is taken again with the negative eigenvalues of W reflected.
+
+[NW06] J. Nocedal, S. Wright, Numerical Optimization, 2nd ed., Springer, 2006,
+doi:10.1007/978-0-387-40065-5.
 """
 
 from __future__ import annotations
@@ -29,15 +32,15 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.look import (
+from archeng.repair.iterate import (
     INFINITE,
     LARGE,
-    Look,
-    LookFunction,
-    Memory,
+    Iterate,
+    IterateFunction,
+    SharedArrays,
     Symbols,
     finite_rows,
-    looked,
+    iterate_expressions,
     scaled_limits,
 )
 from archeng.repair.problem import Problem
@@ -45,6 +48,11 @@ from archeng.repair.problem import Problem
 REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
 WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
 LEAST_EIGENVALUE = 0.05  # of W after reflection
+CURVED = 1e-3  # norm of the curvature in W below which the active rows need no squares
+SHORTEST_SQUARED = 1e-12  # squared length of a gradient that the squares of the rows divide by
+_PINNED = 1  # distance of the limits of a pinned row, in deviations, at most
+_INFEASIBLE = 1e-9  # violation of a linearised row, relative to the step, that is rounding
+_UNSTEADY = 1e-5  # gradient of the quadratic model at a step that solves it, at most
 _CONVEXIFY: Any = {
     "strategy": "eigen-reflect", "margin": LEAST_EIGENVALUE, "max_iter_eig": 500
 }  # fmt: skip
@@ -54,10 +62,10 @@ QP_OPTIONS: Any = {
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
 
-Kind = Literal["straight", "plain", "augmented", "reflected", "elastic"]
+StepKind = Literal["identity", "plain", "augmented", "reflected", "elastic"]
 
 
-class Step(NamedTuple):
+class SqpStep(NamedTuple):
     """The step from an iterate z.
 
     Attributes
@@ -94,31 +102,30 @@ class Step(NamedTuple):
 
 
 class StepFunction:
-    """The compiled step for one feasible set, from the last look.
+    """The compiled step for one feasible set, from the iterate evaluated last.
 
     ``kind`` says how W is made convex: not at all (``plain``), by the squares of the active rows
     (``augmented``, right next to a solution), or by reflecting its negative eigenvalues
     (``reflected``, anywhere). Without multipliers of nonlinear rows W is the identity, and
-    ``straight`` saves computing it; ``elastic`` does so, too, and relaxes the violated rows.
-    If all rows are linear, the function needs no look: it uses z as it is in the memory.
+    ``identity`` saves computing it; ``elastic`` does so, too, and relaxes the violated rows.
+    If all rows are linear, no iterate needs to be evaluated before.
     """
 
-    def __init__(self, feasible_set: FeasibleSet, memory: Memory, kind: Kind) -> None:
-        self._memory = memory
+    def __init__(self, feasible_set: FeasibleSet, arrays: SharedArrays, kind: StepKind) -> None:
         self._relaxed, self._reflected = kind == "elastic", kind == "reflected"
-        inputs = memory.symbols("z", "u", "shift", "price", "L", "norms", "low", "high")
+        inputs = arrays.symbols("z", "u", "shift", "price", "L", "norms", "low", "high")
         if feasible_set.is_linear:
-            inputs |= memory.symbols("x", "K", "slack")
-            found = looked(feasible_set, inputs)
+            inputs |= arrays.symbols("x", "K", "slack")
+            rows = iterate_expressions(feasible_set, inputs)
         else:
-            found = memory.symbols("y", "c", "A", "lengths", "usable")
-            inputs |= found
-        self._evaluate = memory.connect("step", inputs, _step(feasible_set, inputs | found, kind))
-        self._shift, self._price = memory["shift"], memory["price"]
-        self._d, self._u, self._Ad = memory["d"], memory["u_next"], memory["Ad"]
-        self._info = memory["info"]
+            rows = arrays.symbols("y", "c", "A", "lengths", "usable")
+            inputs |= rows
+        self._evaluate = arrays.connect("step", inputs, _step(feasible_set, inputs | rows, kind))
+        self._shift, self._price = arrays["shift"], arrays["price"]
+        self._d, self._u, self._Ad = arrays["d"], arrays["u_next"], arrays["Ad"]
+        self._info = arrays["info"]
 
-    def __call__(self, shift: Floats | float, price: float) -> Step:
+    def __call__(self, shift: Floats | float, price: float) -> SqpStep:
         """Return the step; the arguments are those of :meth:`CompiledSteps.step`."""
         self._shift[:] = shift
         self._price[:] = price
@@ -128,7 +135,7 @@ class StepFunction:
             self._d[:] = np.nan
             self._info[:2] = np.inf
         infeasible, unsteady, longest, largest, slope = self._info.tolist()
-        return Step(
+        return SqpStep(
             self._d.copy(),
             self._u.copy(),
             self._Ad.copy(),
@@ -144,29 +151,29 @@ class StepFunction:
 
 def is_solved(infeasible: float, unsteady: float, longest: float, price: float) -> bool:
     """Whether a step solves its quadratic program; the solver's own status is not asked."""
-    return infeasible <= 1e-9 * (1.0 + longest) and unsteady <= 1e-5 * (1.0 + price)
+    return infeasible <= _INFEASIBLE * (1.0 + longest) and unsteady <= _UNSTEADY * (1.0 + price)
 
 
-def _step(fs: FeasibleSet, known: Symbols, kind: Kind) -> Symbols:
-    """Return the step as expressions of what is known."""
+def _step(fs: FeasibleSet, inputs: Symbols, kind: StepKind) -> Symbols:
+    """Return the step as expressions of the rows and gradients at the iterate."""
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
-    z, u, L, norms = known["z"], known["u"], known["L"], known["norms"]
-    A, usable, shift, price = known["A"], known["usable"], known["shift"], known["price"]
-    c = finite_rows(known["c"])
-    low, high = scaled_limits(known)
+    z, u, L, norms = inputs["z"], inputs["u"], inputs["L"], inputs["norms"]
+    A, usable, shift, price = inputs["A"], inputs["usable"], inputs["shift"], inputs["price"]
+    c = finite_rows(inputs["c"])
+    low, high = scaled_limits(inputs)
     lba, uba = low - c - shift, high - c - shift
     keep_low = keep_high = usable
     if m_n:
         # Sides of rows that are not pinned and that no step of reasonable length can reach leave
         # the linearisation; the merit function sees them.
-        reach, pinned = REACH * known["lengths"], high - low < 1
+        reach, pinned = REACH * inputs["lengths"], high - low < _PINNED
         keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
         keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
     lba = ca.if_else(keep_low, ca.fmax(lba, -INFINITE), -INFINITE)
     uba = ca.if_else(keep_high, ca.fmin(uba, INFINITE), INFINITE)
     W, g = ca.MX.eye(n), z
-    if kind not in ("straight", "elastic"):
-        curvature = fs.nonlinear_hessian.function(known["y"], (u / norms)[m - m_n :])
+    if kind not in ("identity", "elastic"):
+        curvature = fs.nonlinear_hessian.function(inputs["y"], (u / norms)[m - m_n :])
         bend = L.T @ ca.project(curvature, fs.hessian_sparsity) @ L
         bend = ca.if_else(ca.norm_fro(bend) < LARGE, bend, 0)
         W = W + bend
@@ -200,8 +207,8 @@ def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, An
     aim = ca.if_else(u > 0, uba, lba)
     active = ca.logic_and(ca.fabs(u) > 0, ca.fabs(aim) < LARGE)
     size = ca.norm_fro(bend)
-    length_squared = ca.fmax(ca.sum2(A * A), 1e-12)
-    tau = active * (size > 1e-3) * WEIGHT * (1 + size) / length_squared
+    length_squared = ca.fmax(ca.sum2(A * A), SHORTEST_SQUARED)
+    tau = active * (size > CURVED) * WEIGHT * (1 + size) / length_squared
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
@@ -241,7 +248,7 @@ def _elastic_qp(
 
 
 class CompiledSteps:
-    """Looks and steps for the repairs of one feasible set, compiled on first use.
+    """Iterates and steps for the repairs of one feasible set, compiled on first use.
 
     Parameters
     ----------
@@ -250,34 +257,34 @@ class CompiledSteps:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._memory = Memory(feasible_set)
-        self._steps: dict[Kind, StepFunction] = {}
-        self._look: LookFunction | None = None
+        self._arrays = SharedArrays(feasible_set)
+        self._steps: dict[StepKind, StepFunction] = {}
+        self._iterate: IterateFunction | None = None
 
     def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
         """Set the point, the metric, the scale and the limits for the following calls."""
-        self._memory.load(problem, lower, upper)
+        self._arrays.load(problem, lower, upper)
 
-    def look(self, z: Floats, u: Floats) -> Look:
-        """Look at z (n,) with multipliers u (m,)."""
-        if self._look is None:
-            self._look = LookFunction(self._set, self._memory)
-        return self._look(z, u)
+    def evaluate(self, z: Floats, u: Floats) -> Iterate:
+        """Evaluate the rows at z (n,) with multipliers u (m,)."""
+        if self._iterate is None:
+            self._iterate = IterateFunction(self._set, self._arrays)
+        return self._iterate(z, u)
 
-    def first_step(self, z: Floats) -> Step:
-        """Return the step from z (n,) without multipliers; linear models need no look for it."""
+    def first_step(self, z: Floats) -> SqpStep:
+        """Return the step from z (n,) without multipliers."""
         if self._set.is_linear:
-            self._memory["z"][:] = z
+            self._arrays["z"][:] = z
         else:
-            self.look(z, np.zeros(self._set.m))
-        return self.step("straight")
+            self.evaluate(z, np.zeros(self._set.m))
+        return self.step("identity")
 
-    def step(self, kind: Kind, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
-        """Return the step from where the last look was.
+    def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
+        """Return the step from the iterate evaluated last.
 
         ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
         that of relaxing the rows, in the elastic program.
         """
         if kind not in self._steps:
-            self._steps[kind] = StepFunction(self._set, self._memory, kind)
+            self._steps[kind] = StepFunction(self._set, self._arrays, kind)
         return self._steps[kind](shift, price)

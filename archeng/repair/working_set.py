@@ -19,7 +19,7 @@ rows are J (L d), the gradient of the Lagrangian is z + L^T (J^T u).
 ==========  =====================================================  ==============
 symbol      meaning                                                name here
 ==========  =====================================================  ==============
-c_j, J      scaled rows and their sparse gradients at z            ``place``
+c_j, J      scaled rows and their sparse gradients at z            ``point``
 A_S         scaled whitened gradients of S, shape (k, n)           ``A``
 u           multipliers of the scaled rows, shape (m,)             ``u``
 W           I + sum_j u_j d2c_j, shape (n, n)                      ``W``
@@ -39,27 +39,35 @@ import numpy as np
 
 from archeng.distribution import Floats, Integers
 from archeng.model import FeasibleSet
+from archeng.repair.iterate import INFINITE, LARGE, Iterate
 from archeng.repair.least_distance import LeastDistance, lower_root
-from archeng.repair.linearised import LinearisedRows, Place
-from archeng.repair.look import INFINITE, LARGE, Look
+from archeng.repair.linearised import LinearisedPoint, LinearisedRows, SparseRows
 from archeng.repair.problem import Problem
-from archeng.repair.sparse import SparseRows
-from archeng.repair.step import LEAST_EIGENVALUE, REACH, WEIGHT, Kind, Step, is_solved
+from archeng.repair.step import (
+    CURVED,
+    LEAST_EIGENVALUE,
+    REACH,
+    SHORTEST_SQUARED,
+    WEIGHT,
+    SqpStep,
+    StepKind,
+    is_solved,
+)
 
 _NEAR = 1.0  # rows within so many deviations of a limit are in the working set from the start
 _OUTSIDE = 1e-10  # violation of a linearised row that puts it into the working set
 
 
-class _Seen(NamedTuple):
-    """What a look has found, its multipliers u (m,), the rows with one (k,), their gradients."""
+class _Evaluated(NamedTuple):
+    """The rows at an iterate, multipliers u (m,), the rows with one (k,), their gradients."""
 
-    place: Place
+    point: LinearisedPoint
     u: Floats
     held: Integers
     A: Floats
 
 
-class _Solution(NamedTuple):
+class _QpSolution(NamedTuple):
     """Step (n,), multipliers (m,), changes of the rows (m,); what is left of the conditions."""
 
     d: Floats
@@ -70,7 +78,7 @@ class _Solution(NamedTuple):
 
 
 class WorkingSetSteps:
-    """Looks and steps for the repairs of one feasible set, as :class:`CompiledSteps` has them.
+    """Iterates and steps for the repairs of one feasible set, as :class:`CompiledSteps` has them.
 
     Parameters
     ----------
@@ -86,18 +94,18 @@ class WorkingSetSteps:
         """Set the point, the metric, the scale and the limits for the following calls."""
         self._linearised.load(problem, lower, upper)
 
-    def look(self, z: Floats, u: Floats) -> Look:
-        """Look at z (n,) with multipliers u (m,)."""
+    def evaluate(self, z: Floats, u: Floats) -> Iterate:
+        """Evaluate the rows at z (n,) with multipliers u (m,)."""
         with np.errstate(all="ignore"):
-            place = self._linearised.at(z)
+            point = self._linearised.at(z)
             held = np.flatnonzero(u)
-            A = self._linearised.gradients(place, held)
+            A = self._linearised.gradients(point, held)
             lengths = np.sqrt(np.sum(A * A, axis=1))
-            self._last = _Seen(place, u, held, A)
-            return Look(
-                c=place.c,
-                violation=place.violation,
-                satisfied=place.farthest <= 0.0,
+            self._last = _Evaluated(point, u, held, A)
+            return Iterate(
+                c=point.c,
+                violation=point.violation,
+                satisfied=point.farthest <= 0.0,
                 residual=float(np.abs(z + A.T @ u[held]).max()),
                 size=float(np.abs(z).max()),
                 half_squared=float(z @ z) / 2,
@@ -105,77 +113,77 @@ class WorkingSetSteps:
                 steepest=float(lengths.max(initial=1.0)),
             )
 
-    def first_step(self, z: Floats) -> Step:
+    def first_step(self, z: Floats) -> SqpStep:
         """Return the step from z (n,) without multipliers."""
-        self.look(z, np.zeros(self._m))
-        return self.step("straight")
+        self.evaluate(z, np.zeros(self._m))
+        return self.step("identity")
 
-    def step(self, kind: Kind, *, shift: Floats | float = 0.0, price: float = 0.0) -> Step:
-        """Return the step from where the last look was; the arguments are those there."""
+    def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
+        """Return the step from the iterate evaluated last, as :meth:`CompiledSteps.step` does."""
         with np.errstate(all="ignore"):
-            place = self._last.place
+            point = self._last.point
             if np.any(shift):
-                shift = np.where(place.usable, shift, 0.0)
-                place = place._replace(low=place.low - shift, high=place.high - shift)
-            seen = self._last._replace(place=place)
-            W, g = self._model(seen, kind)
-            found = self._solve(W, g, seen, price if kind == "elastic" else None)
-        longest = float(np.abs(found.d).max())
-        return Step(
-            d=found.d,
-            u=found.u,
-            Ad=found.Ad,
-            unsteady=found.unsteady,
+                shift = np.where(point.usable, shift, 0.0)
+                point = point._replace(low=point.low - shift, high=point.high - shift)
+            evaluated = self._last._replace(point=point)
+            W, g = self._model(evaluated, kind)
+            solution = self._solve(W, g, evaluated, price if kind == "elastic" else None)
+        longest = float(np.abs(solution.d).max())
+        return SqpStep(
+            d=solution.d,
+            u=solution.u,
+            Ad=solution.Ad,
+            unsteady=solution.unsteady,
             longest=longest,
-            largest=float(np.abs(found.u).max(initial=0.0)),
-            slope=float(place.z @ found.d),
-            solved=is_solved(found.infeasible, found.unsteady, longest, price),
+            largest=float(np.abs(solution.u).max(initial=0.0)),
+            slope=float(point.z @ solution.d),
+            solved=is_solved(solution.infeasible, solution.unsteady, longest, price),
             relaxed=kind == "elastic",
             reflected=kind == "reflected",
         )
 
-    def _model(self, seen: _Seen, kind: Kind) -> tuple[Floats, Floats]:
+    def _model(self, evaluated: _Evaluated, kind: StepKind) -> tuple[Floats, Floats]:
         """Hessian W (n, n) and gradient g (n,) of the quadratic model."""
-        place, u, held, A = seen
-        problem, z = self._linearised.problem, place.z
+        point, u, held, A = evaluated
+        problem, z = self._linearised.problem, point.z
         fs = problem.feasible_set
         W, g = np.eye(len(z)), z
-        if kind in ("straight", "elastic") or not np.any(held >= fs.m - fs.n_nonlinear):
+        if kind in ("identity", "elastic") or not np.any(held >= fs.m - fs.n_nonlinear):
             return W, g
-        bend = self._linearised.rows.bend(place.y, u / problem.norms, problem.metric.L)
+        bend = self._linearised.rows.bend(point.y, u / problem.norms, problem.metric.L)
         size = float(np.linalg.norm(bend))
         if size < LARGE:
             W += (bend + bend.T) / 2
         else:
             size = 0.0
         if kind == "augmented":
-            tau, aim = _active_rows(u[held], A, place.low[held], place.high[held], size)
+            tau, aim = _active_rows(u[held], A, point.low[held], point.high[held], size)
             W += A.T @ (tau[:, None] * A)
             g = z - A.T @ (tau * aim)
         elif kind == "reflected":
             W = _reflected(W)
         return W, g
 
-    def _solve(self, W: Floats, g: Floats, seen: _Seen, price: float | None) -> _Solution:
+    def _solve(self, W: Floats, g: Floats, at: _Evaluated, price: float | None) -> _QpSolution:
         """Solve the quadratic program with all rows by growing working sets.
 
         With a price, it is the elastic program.
         """
-        place, held = seen.place, seen.held
-        u = np.zeros(len(place.c))
+        point, held = at.point, at.held
+        u = np.zeros(len(point.c))
         root = lower_root(W)
         if root is None:
-            return _Solution(np.full_like(g, np.nan), u, u, np.inf, np.inf)
-        near = (place.low > -_NEAR) | (place.high < _NEAR)
+            return _QpSolution(np.full_like(g, np.nan), u, u, np.inf, np.inf)
+        near = (point.low > -_NEAR) | (point.high < _NEAR)
         near[held] = True
-        working = np.flatnonzero(near & place.usable)
-        A = self._linearised.gradients(place, working)
+        working = np.flatnonzero(near & point.usable)
+        A = self._linearised.gradients(point, working)
         while True:
-            d, multipliers = self._program(root, g, A, place, working, price)
+            d, multipliers = self._program(root, g, A, point, working, price)
             unsteady = float(np.abs(W @ d + g + A.T @ multipliers).max())
             longest = float(np.abs(d).max())
-            Ad = self._linearised.changes(place, d)
-            missing = self._missing(place, Ad, d)
+            Ad = self._linearised.changes(point, d)
+            missing = self._missing(point, Ad, d)
             infeasible = 0.0 if price is not None else float(missing[working].max(initial=0.0))
             missing[working] = 0.0
             joining = np.flatnonzero(missing > _OUTSIDE * (1.0 + longest))
@@ -183,25 +191,25 @@ class WorkingSetSteps:
                 break
             joining = joining[np.argsort(-missing[joining], kind="stable")[: len(d)]]
             working = np.concatenate((working, joining))
-            A = np.concatenate((A, self._linearised.gradients(place, joining)))
+            A = np.concatenate((A, self._linearised.gradients(point, joining)))
         u[working] = multipliers
-        return _Solution(d, u, Ad, max(infeasible, float(missing.max(initial=0.0))), unsteady)
+        return _QpSolution(d, u, Ad, max(infeasible, float(missing.max(initial=0.0))), unsteady)
 
-    def _missing(self, place: Place, Ad: Floats, d: Floats) -> Floats:
+    def _missing(self, point: LinearisedPoint, Ad: Floats, d: Floats) -> Floats:
         """Violations (m,) of the linearised rows at a step, without sides out of reach.
 
         As in the dense step, sides that no step of reasonable length can reach do not count.
         """
-        below, above = place.low - Ad, Ad - place.high
+        below, above = point.low - Ad, Ad - point.high
         worse = np.maximum(below, above)
         linear = self._linearised.problem.feasible_set.is_linear
         if linear or float(np.linalg.norm(d)) < REACH:
             return worse
         doubtful = np.flatnonzero((worse > 0) & ~self._linearised.pinned)
-        A = self._linearised.gradients(place, doubtful)
+        A = self._linearised.gradients(point, doubtful)
         reach = REACH * np.sqrt(np.sum(A * A, axis=1))
-        low = np.where(place.low[doubtful] > -reach, below[doubtful], 0.0)
-        high = np.where(place.high[doubtful] < reach, above[doubtful], 0.0)
+        low = np.where(point.low[doubtful] > -reach, below[doubtful], 0.0)
+        high = np.where(point.high[doubtful] < reach, above[doubtful], 0.0)
         worse[doubtful] = np.maximum(low, high)
         return worse
 
@@ -210,7 +218,7 @@ class WorkingSetSteps:
         root: Floats,
         g: Floats,
         A: Floats,
-        place: Place,
+        point: LinearisedPoint,
         working: Integers,
         price: float | None,
     ) -> tuple[Floats, Floats]:
@@ -219,11 +227,11 @@ class WorkingSetSteps:
         The elastic program relaxes the rows that are violated now by one common t >= 0, at a
         price: low - t <= A d <= high + t, as two one-sided rows each.
         """
-        low, high = place.low[working], place.high[working]
+        low, high = point.low[working], point.high[working]
         if price is None:
             return self._qp(root, g, A, low, high)
         n, k = len(g), len(working)
-        relax = (place.excess[working] > 0).astype(float)[:, None]
+        relax = (point.excess[working] > 0).astype(float)[:, None]
         infinite = np.full(k, INFINITE)
         wider, last = np.eye(n + 1), np.zeros((1, n + 1))
         wider[:n, :n] = root
@@ -243,8 +251,8 @@ def _active_rows(
 ) -> tuple[Floats, Floats]:
     """Weights tau and right-hand sides b_S of the squares of the active rows."""
     aim = np.where(u > 0, high, low)
-    length_squared = np.maximum(np.sum(A * A, axis=1), 1e-12)
-    tau = (np.abs(aim) < LARGE) * (size > 1e-3) * WEIGHT * (1 + size) / length_squared
+    length_squared = np.maximum(np.sum(A * A, axis=1), SHORTEST_SQUARED)
+    tau = (np.abs(aim) < LARGE) * (size > CURVED) * WEIGHT * (1 + size) / length_squared
     return tau, np.where(tau > 0, aim, 0.0)
 
 

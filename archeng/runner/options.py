@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.blas import one_thread
-from archeng.checks import (
-    choice,
-    file_path,
-    flag,
-    floats,
-    integer,
-    is_real,
-    real,
-    seconds,
-    shown,
-    takes_one,
-)
+from archeng.checks import floats, shown
 from archeng.distribution import (
     Distribution,
     Floats,
@@ -34,16 +22,10 @@ from archeng.distribution import (
 from archeng.errors import ModelError, SettingsError
 from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
-from archeng.report import ProgressLine
+from archeng.options import OPTIONS, SimulatorTakes
+from archeng.progress import ProgressLine
 from archeng.sampling import deviations
-from archeng.settings import Settings
-from archeng.simulator import FailurePolicy, make_policy
-
-SimulatorTakes = Literal["design", "model"]
-
-_LARGEST_SEED = 2**128 - 1  # that of NumPy's own entropy, which results show as their seed
-_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have instead
-_POLICY = ("timeout", "retries", "max_failures", "on_failure")
+from archeng.simulator import FailurePolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,17 +42,8 @@ class Options:
     simulated: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._set("max_evaluations", _optional(integer, "max_evaluations", self, 1))
-        self._set("population_size", _optional(integer, "population_size", self, 4))
-        self._set("restarts", integer("restarts", self.restarts, 0))
-        self._set("max_time", _optional(seconds, "max_time", self))
-        self._set("target", _optional(real, "target", self))
-        self._set("callback", _optional(takes_one, "callback", self))
-        choice("sense", self.sense, get_args(Sense))
-        self._set("simulated", _checked_limits(self.simulated))
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        for f in fields(self):
+            object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
 
     @property
     def limits(self) -> Limits:
@@ -101,74 +74,31 @@ class Options:
 class Runtime:
     """How the calls are made and kept; see :func:`archeng.solve`."""
 
+    policy: FailurePolicy
+    progress: ProgressLine | None
     workers: Any = None
-    policy: FailurePolicy = field(default_factory=FailurePolicy)
-    journal: str | Path | None = None
-    reuse: tuple[str | Path, ...] = ()
-    progress: ProgressLine | None = None
+    journal: Path | None = None
+    reuse: tuple[Path, ...] = ()
     simulator_takes: SimulatorTakes = "design"
-
-
-_RUNTIME = ("workers", *_POLICY, "reuse", "verbose", "simulator_takes")
-OPTION_NAMES = (
-    *(f.name for f in fields(Options)),
-    *("seed", "start", "sigma", "settings", "journal"),
-    *_RUNTIME,
-)
-"""Options of :func:`archeng.solve` and `Run`."""
-
-_CALLS = "archeng counts simulator calls: use max_evaluations=."
-FOREIGN_NAMES = {
-    **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
-    "n_jobs": "Use workers=.",
-    "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to ubx).",
-    "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
-    "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
-    "simulator returns into simulated=.",
-    "tol": "Use target= or max_evaluations=, or Settings(tol_x=..., tol_objective=...).",
-}
-"""What other packages call it, and what to write here."""
-
-RESUME_NAMES = (
-    *("max_evaluations", "max_time", "target", "callback", "model", "settings", "retry_failed"),
-    *_RUNTIME,
-)
-"""Options of :func:`archeng.resume`."""
 
 
 def split_options(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], Runtime, dict[str, Any]]:
     """Sort keywords into those of `Options`, a checked `Runtime`, and those of an importer."""
     rest = dict(keywords)
-    policy = make_policy(**{k: rest.pop(k) for k in _POLICY if k in rest})
-    verbose = flag("verbose", rest.pop("verbose", False))
-    journal = rest.pop("journal", None)
-    runtime = Runtime(
-        workers=rest.pop("workers", None),
-        policy=policy,
-        journal=None if journal is None else file_path("journal", journal),
-        reuse=_journals(rest.pop("reuse", ())),
-        progress=ProgressLine() if verbose else None,
-        simulator_takes=rest.pop("simulator_takes", "design"),
-    )
-    names = [f.name for f in fields(Options)]
-    return {k: rest.pop(k) for k in names if k in rest}, runtime, rest
+    chosen = {f.name: rest.pop(f.name) for f in fields(Options) if f.name in rest}
+    policy = {f.name: _checked(f.name, rest) for f in fields(FailurePolicy) if f.name in rest}
+    how = {
+        f.name: _checked(f.name, rest)
+        for f in fields(Runtime)
+        if f.name in OPTIONS and f.name in rest
+    }
+    progress = ProgressLine() if "verbose" in rest and _checked("verbose", rest) else None
+    return chosen, Runtime(policy=FailurePolicy(**policy), progress=progress, **how), rest
 
 
-def _journals(reuse: Any) -> tuple[Path, ...]:
-    """Return the paths of ``reuse=``."""
-    if isinstance(reuse, str | os.PathLike):
-        reuse = (reuse,)
-    if not isinstance(reuse, list | tuple):
-        raise SettingsError(f"reuse must be a list of paths of journals, got {shown(reuse)}.")
-    paths = tuple(file_path("reuse", path) for path in reuse)
-    for path in paths:
-        if path.suffix.lower() in _TABLES:
-            raise SettingsError(
-                f"reuse: {path} is a table, not a journal. reuse= takes the SQLite file that "
-                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
-                "table, give the journal that it was made from."
-            )
-    return paths
+def _checked(name: str, options: dict[str, Any]) -> Any:
+    """Take an option out of a dictionary, and return its checked value."""
+    return OPTIONS[name].checked(options.pop(name))
 
 
 def start_point(
@@ -249,9 +179,9 @@ def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
     return np.concatenate(parts)
 
 
-def takes_model(simulator_takes: Any, model: Any, simulator: Any) -> bool:
+def takes_model(simulator_takes: SimulatorTakes, model: Any, simulator: Any) -> bool:
     """Whether the simulator wants the Pyomo model itself; raise if that cannot be."""
-    if choice("simulator_takes", simulator_takes, get_args(SimulatorTakes)) == "design":
+    if simulator_takes == "design":
         return False
     if simulator is None or not is_pyomo(model):
         raise SettingsError(
@@ -259,68 +189,3 @@ def takes_model(simulator_takes: Any, model: Any, simulator: Any) -> bool:
             f"{type(model).__name__} and {type(simulator).__name__}."
         )
     return True
-
-
-def check_seed(seed: Any) -> None:
-    """Raise unless the seed is None or a non-negative integer."""
-    if seed is not None:
-        integer("seed", seed, 0, _LARGEST_SEED)
-
-
-def check_settings(settings: Any) -> Settings:
-    """Return the settings, the defaults for None."""
-    if settings is None:
-        return Settings()
-    if not isinstance(settings, Settings):
-        raise SettingsError(f"settings must be an archeng.Settings, got {shown(settings)}.")
-    return settings
-
-
-def _checked_limits(simulated: Any) -> dict[str, tuple[float | None, float | None]]:
-    """Return the limits by name, infinite ones as None."""
-    if simulated is None:
-        return {}
-    if not isinstance(simulated, Mapping):
-        raise SettingsError(
-            "simulated must map names of constraints to (lower, upper), such as "
-            f'{{"stress": (None, 250e6)}}; got {shown(simulated)}.'
-        )
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for name, limits in simulated.items():
-        if not isinstance(name, str) or not name:
-            raise SettingsError(f"simulated: names must be texts, got {shown(name)}.")
-        if not isinstance(limits, list | tuple) or len(limits) != 2:
-            raise SettingsError(
-                f"simulated[{name!r}] must be (lower, upper), None where there is no limit; got "
-                f"{shown(limits)}."
-            )
-        low, high = (_limit(name, value) for value in limits)
-        if low is None and high is None:
-            raise SettingsError(
-                f"simulated[{name!r}] has no limit. What is only to be recorded belongs into the "
-                "outputs of archeng.Evaluation."
-            )
-        if low is not None and high is not None and not low < high:
-            raise SettingsError(
-                f"simulated[{name!r}]: the lower limit {low!r} must be below the upper {high!r}. "
-                "A simulation hits a single value only by chance: give a band around it."
-            )
-        found[name] = (low, high)
-    return found
-
-
-def _limit(name: str, value: Any) -> float | None:
-    """Return a limit; None if it is none or infinite."""
-    if value is None:
-        return None
-    if isinstance(value, float) and math.isinf(value):
-        return None
-    if not is_real(value):
-        raise SettingsError(f"simulated[{name!r}]: {shown(value)} is not a number.")
-    return float(value)
-
-
-def _optional(check: Callable[..., Any], name: str, options: Options, *least: int) -> Any:
-    """Return a checked option, or None if it is not given."""
-    value = getattr(options, name)
-    return None if value is None else check(name, value, *least)

@@ -7,7 +7,7 @@ nobody is kept from writing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,7 @@ class JournalReader:
                 feasible_set=fs,
                 ledger=ledger,
                 options=options,
-                settings=Settings(**header["settings"]),
+                settings=Settings.from_stored(header["settings"]),
                 seed=int(header["seed"]),
                 stop_reason=reason,
                 wide=decode(Distribution, header["wide"]),
@@ -237,7 +237,7 @@ def _without_model(
             **provenance,
             "seed": int(header["seed"]),
             "options": stored,
-            "settings": dict(header["settings"]),
+            "settings": asdict(Settings.from_stored(header["settings"])),
             "incomplete": NO_MODEL,
         },
     )

@@ -8,7 +8,7 @@ there is none. Pure but for the random generator, which is part of the state.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,11 @@ from archeng.strategy import (
 logger = logging.getLogger("archeng")
 
 
+@dataclass(frozen=True, eq=False)
 class RestartingSearch:
     """CMA-ES with restarts.
 
-    Parameters
+    Attributes
     ----------
     handler : Handler
         Makes the candidates and says what is learned from them.
@@ -49,30 +50,24 @@ class RestartingSearch:
     max_restarts : int
     """
 
-    def __init__(
-        self,
-        handler: Handler[Any],
-        starts: Starts,
-        settings: Settings,
-        limits: Limits,
-        population_size: int | None,
-        max_restarts: int,
-    ) -> None:
-        self.handler = handler
-        self._starts, self._settings, self._limits = starts, settings, limits
-        self._size = population_size or default_population_size(starts.wide.n)
-        self._max_restarts = max_restarts
+    handler: Handler[Any]
+    starts: Starts
+    settings: Settings
+    limits: Limits
+    population_size: int | None = None
+    max_restarts: int = 0
 
     @property
     def wide(self) -> Distribution:
         """The initial search distribution, around any mean."""
-        return self._starts.wide
+        return self.starts.wide
 
     @one_thread
     def init(self, start: Floats | None, rng: np.random.Generator) -> RunState:
         """Open the first restart at the user's start, repaired, or at a prepared point."""
-        point, points = self._starts.first(start, rng)
-        bipop = Bipop(self._size, adaptive=self._settings.restart_shares == "adaptive")
+        point, points = self.starts.first(start, rng)
+        size = self.population_size or default_population_size(self.wide.n)
+        bipop = Bipop(size, adaptive=self.settings.restart_shares == "adaptive")
         regime = bipop.first()
         restarts = Restarts(0, (), bipop, regime, points, 0)
         return RunState(0, restarts, self._search(point, regime), History(), rng)
@@ -95,7 +90,7 @@ class RestartingSearch:
         search = self.handler.tell(state.search, population, outcomes, known, state.rng)
         tests = state.tests
         if not population.proposed:
-            acceptable = self._limits.hold(outcomes.simulated)
+            acceptable = self.limits.hold(outcomes.simulated)
             objectives = np.where(acceptable, outcomes.objectives, np.nan)
             tests = tests.add(objectives, _first_of_each(population.repairs))
         return replace(state, generation=state.generation + 1, search=search, tests=tests)
@@ -114,10 +109,10 @@ class RestartingSearch:
             return state
         logger.info("restart %d ends: %s", old.number, reasons[0].value)
         ended = (*old.ended, reasons[0])
-        if old.number >= self._max_restarts:
+        if old.number >= self.max_restarts:
             return replace(state, restarts=replace(old, ended=ended), stop_reason=reasons[0])
         bipop, regime = old.bipop.spent(old.regime, spent, lowest).next(state.rng)
-        point, points = self._starts.next(old.points, state.rng)
+        point, points = self.starts.next(old.points, state.rng)
         restarts = Restarts(old.number + 1, ended, bipop, regime, points, n_calls)
         search = self._search(point, regime)
         return replace(state, restarts=restarts, search=search, tests=History())
@@ -129,12 +124,12 @@ class RestartingSearch:
         if not proposed:
             sigma = self.wide.sigma * regime.sigma_factor
             reasons = stop_reasons(
-                search.state, search.parameters, state.tests, sigma, self._settings
+                search.state, search.parameters, state.tests, sigma, self.settings
             )
         own = self.handler.stop(search)
-        if own is not None and self._settings.stop_tests:
+        if own is not None and self.settings.stop_tests:
             reasons.insert(0, own)
-        if (self.handler.outside or self._limits) and StopReason.STAGNATION in reasons:
+        if (self.handler.outside or self.limits) and StopReason.STAGNATION in reasons:
             reasons.remove(StopReason.STAGNATION)  # f may well grow on the way to the feasible set
         if regime.max_evaluations is not None and spent >= regime.max_evaluations:
             reasons.append(StopReason.RESTART_BUDGET)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.checks import shown
+from archeng.checks import flag, shown
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
@@ -61,8 +61,8 @@ class Run:
     ) -> None:
         setup = new_setup(model, simulator, seed, start, sigma, settings, options)
         self._take(setup)
-        self.state = self._search.init(setup.start, np.random.default_rng(setup.seed))
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self.state = self.search.init(setup.start, np.random.default_rng(setup.seed))
+        self._start_workers(setup)
         try:
             path = setup.runtime.journal
             if path is not None:
@@ -86,6 +86,7 @@ class Run:
         **options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
+        flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
         run = cls.__new__(cls)
         store = Journal.resume(journal)
@@ -94,7 +95,7 @@ class Run:
                 setup = stored_setup(store.header(), simulator, model, settings, limits, options)
                 run._take(setup)
                 run._stand_where_it_stood(store, retry_failed)
-            run._dispatcher = make_dispatcher(setup, run._parts, run._elapsed)
+            run._start_workers(setup)
         except BaseException:
             store.close()
             raise
@@ -116,14 +117,19 @@ class Run:
         self._runtime = setup.runtime
         self._begin = time.monotonic()
         self._parts = assemble(setup)
-        self.ledger, self._search = self._parts.ledger, self._parts.search
+        self.ledger, self.search = self._parts.ledger, self._parts.search
+        self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
+    def _start_workers(self, setup: Setup) -> None:
+        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self.n_workers = self._dispatcher.n_workers
+
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
         """Stand where the journal's last finished generation stood, or after its candidates."""
-        handler = self._search.handler
+        handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
             calls = self.ledger.unfinished
@@ -142,16 +148,6 @@ class Run:
     # -- looking --------------------------------------------------------------------------
 
     @property
-    def evaluations(self) -> list[CallRecord]:
-        """Every finished call, in the order of the run."""
-        return self.ledger.calls
-
-    @property
-    def history(self) -> list[Generation]:
-        """Every finished generation."""
-        return self.ledger.generations
-
-    @property
     def best(self) -> CallRecord | None:
         """The best call so far; the least violating one if none satisfies all constraints."""
         return self.ledger.best
@@ -165,11 +161,6 @@ class Run:
     def n_failures(self) -> int:
         """Calls that did not end well."""
         return self.ledger.n_failures
-
-    @property
-    def n_workers(self) -> int | None:
-        """How many calls are made at a time; None without a simulator."""
-        return self._dispatcher.n_workers
 
     @property
     def max_evaluations(self) -> int | None:
@@ -196,7 +187,7 @@ class Run:
                 settings=self.settings,
                 seed=self.seed,
                 stop_reason=self.stop_reason or StopReason.INTERRUPTED,
-                wide=self._search.wide,
+                wide=self.search.wide,
                 n_restarts=self.state.restarts.number,
                 ended=self.state.restarts.ended,
             )
@@ -291,7 +282,7 @@ class Run:
         """Return the open generation; sample and repair the next one if there is none."""
         if self._open is None:
             begin = time.perf_counter()
-            self.state, population = self._search.ask(self.state, self.ledger.arrays())
+            self.state, population = self.search.ask(self.state, self.ledger.arrays())
             seconds = time.perf_counter() - begin
             opened = OpenedState(
                 self.state.generation, self.state.search, self.state.rng, population
@@ -309,7 +300,7 @@ class Run:
             repair_seconds,
             self.feasible_set,
             self.ledger,
-            self._search.handler.outside,
+            self.search.handler.outside,
         )
 
     def _simulate(self, generation: OpenGeneration) -> StopReason | None:
@@ -352,7 +343,7 @@ class Run:
         options, ledger, before = self.options, self.ledger, self.state.search
         outcomes = generation.outcomes(self._calls, ledger, options.sign, options.limits)
         if reason is None:
-            self.state = self._search.tell(
+            self.state = self.search.tell(
                 self.state, generation.population, outcomes, ledger.arrays()
             )
         seconds = time.perf_counter() - begin
@@ -368,10 +359,10 @@ class Run:
         self._call_back()
 
     def _after_learning(self, generation: OpenGeneration, record: Generation) -> StopReason | None:
-        """Stopping tests and restarts; everything is stored. Return why the search ends, if so."""
+        """Ask the stopping tests, restart, store; return why the search has ended, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
-        self.state = self._search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
+        self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
         ledger.close_generation(record, {"tests": tests}, stored(self._stamped()))
         return self.state.stop_reason
 

@@ -26,14 +26,10 @@ from archeng.model import (
     is_pyomo,
     refuse_wide,
 )
+from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
 from archeng.runner.options import (
-    FOREIGN_NAMES,
-    OPTION_NAMES,
-    RESUME_NAMES,
     Options,
     Runtime,
-    check_seed,
-    check_settings,
     split_options,
     start_distribution,
     start_point,
@@ -99,8 +95,8 @@ def new_setup(
     """Check and prepare what the user passed to ``solve`` or ``Run``."""
     chosen, runtime, rest = split_options(keywords)
     check_import_options("solve()", rest, OPTION_NAMES, FOREIGN_NAMES)
-    settings = check_settings(settings)
-    check_seed(seed)
+    settings = OPTIONS["settings"].checked(settings)
+    OPTIONS["seed"].checked(seed)
     model = as_model(source, objective=simulator is None, **rest)
     own = simulator is None and model.has_objective
     if simulator is not None and is_pyomo(source) and has_objective(source):
@@ -145,6 +141,8 @@ def stored_setup(
 ) -> Setup:
     """Prepare the run of a journal again; ``limits`` that are not None replace the stored ones."""
     chosen, runtime, rest = split_options(keywords)
+    if settings is not None:
+        OPTIONS["settings"].checked(settings)
     unknown = [*chosen.keys() - {"callback"}, *rest]
     if unknown:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""`solve` and `sample_feasible`: the two functions most users call."""
+"""`solve`, `resume` and `sample_feasible`: the functions most users call."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import integer, named_options
+from archeng.checks import documented, integer, named_options
 from archeng.errors import SettingsError
 from archeng.model import Sense, as_model, check_import_options, compile_model, refuse_wide
+from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES, SimulatorTakes, parameters
 from archeng.repair import Repairer
 from archeng.result import Result
-from archeng.runner.options import SimulatorTakes, check_seed, check_settings
 from archeng.runner.run import Run
 from archeng.runner.setup import FIXED_BY_THE_JOURNAL
 from archeng.sampling import Designs, space_filling_points
@@ -22,6 +22,7 @@ from archeng.settings import Settings
 from archeng.simulator import Design, OnFailure
 
 
+@documented(parameters(OPTION_NAMES))
 def solve(
     model: Any,
     simulator: Callable[[Design], Any] | None = None,
@@ -58,63 +59,9 @@ def solve(
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
         Variables and explicit constraints.
     simulator : callable, optional
-        Takes a :class:`Design` and returns the objective, or an :class:`Evaluation` (or an equal
-        dictionary) with values of simulated constraints and further outputs. Without one, the
+        Takes a :class:`Design`, returns the objective or an :class:`Evaluation`. Without one, the
         objective of the model itself is optimised.
-    simulated : mapping, optional
-        Limits of the constraints that only the simulator knows, by name:
-        ``{"stress": (None, 250e6), "first_mode": (40.0, None)}``. They may be violated during
-        the search; the result says whether they hold.
-    max_evaluations : int, optional
-        Hard limit on simulator calls.
-    max_time : float, optional
-        Seconds after which no further call is made; the search for a first feasible design
-        counts, and without this option ends after two minutes if it has found none.
-    target : float, optional
-        Stop as soon as a design is at least this good.
-    seed : int, optional
-        Same seed, same run, bit for bit.
-    start : mapping or array, optional
-        Where to begin; it is repaired if infeasible. By default the variables' ``start``, or a
-        feasible design that archeng prepares.
-    sigma : float, array, mapping or matrix, optional
-        Initial standard deviation: one for all variables, one each, or a covariance matrix.
-        By default the variables' ``scale``, or a fifth of the width between their bounds.
-    sense : {"minimize", "maximize"}, optional
-        By default "minimize"; without a simulator the sense of the model's own objective.
-    restarts : int
-        BIPOP restarts after convergence, for objectives with several optima. Default 0.
-    population_size : int, optional
-        Candidates per generation; default 4 + floor(3 ln n). Four times as many or more make a
-        global search, in which the surrogate is asked only once the candidates have gathered.
-    callback : callable, optional
-        Called with the :class:`Run` after each generation; raise ``StopIteration`` to stop.
-    settings : Settings, optional
-        How the method works inside.
-    simulator_takes : {"design", "model"}
-        ``"model"`` (Pyomo only): the simulator gets a copy of the Pyomo model with the values
-        of the design loaded, one copy per worker, instead of the :class:`Design`.
-    workers : optional
-        Where calls run, several at a time: a number of processes (-1: one per core),
-        ``"threads:4"``, any executor with ``submit``, a Dask client or the address of its
-        scheduler. By default in this process, one at a time. The result does not depend on it.
-    timeout : float, optional
-        Seconds that one call may take; then its process is killed. Needs worker processes
-        (one is used if ``workers`` is not given).
-    retries : int or mapping, optional
-        How often a failed call is repeated: one number for ``failed``, ``timed_out`` and
-        ``lost``, or one for each. By default a lost call (its worker died) is repeated once.
-    max_failures : int, optional
-        Stop when more calls than this have failed for good.
-    on_failure : {"rank_last", "raise"}
-        Failed candidates rank last, or the first failure raises a
-        :class:`~archeng.errors.SimulatorError`.
-    journal : path, optional
-        An SQLite file that keeps every call; a run that dies goes on with :func:`resume`.
-    reuse : sequence of paths
-        Journals of earlier runs: designs that they have finished are not simulated again.
-    verbose : bool
-        Show progress on standard error.
+    {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
         an nlp dictionary.
@@ -130,35 +77,11 @@ def solve(
         design. After the first call: a mistake in the simulator. After the first generation: a
         simulator whose calls all failed.
     """
-    run = Run(
-        model,
-        simulator,
-        simulated=simulated,
-        max_evaluations=max_evaluations,
-        max_time=max_time,
-        target=target,
-        seed=seed,
-        start=start,
-        sigma=sigma,
-        sense=sense,
-        restarts=restarts,
-        population_size=population_size,
-        callback=callback,
-        settings=settings,
-        simulator_takes=simulator_takes,
-        workers=workers,
-        timeout=timeout,
-        retries=retries,
-        max_failures=max_failures,
-        on_failure=on_failure,
-        journal=journal,
-        reuse=reuse,
-        verbose=verbose,
-        **import_arguments,
-    )
-    return _finish(run)
+    arguments = dict(locals())
+    return _finish(Run(**arguments.pop("import_arguments"), **arguments))
 
 
+@documented(parameters(RESUME_NAMES))
 @named_options(hints=FIXED_BY_THE_JOURNAL)
 def resume(
     journal: str | Path,
@@ -183,7 +106,8 @@ def resume(
     """Go on with the run of a journal, exactly: call for call what it would have done.
 
     Nothing that had finished is simulated again. Model, seed and settings are those of the
-    journal.
+    journal. ``max_evaluations``, ``max_time`` and ``target`` replace its limits, to go on for
+    longer; the other options hold for this process and need not be the same as before.
 
     Parameters
     ----------
@@ -191,16 +115,7 @@ def resume(
         The file that ``solve(..., journal=...)`` wrote.
     simulator : callable, optional
         The same simulator; not needed if the run optimised the model's own objective.
-    model, settings : optional
-        If given, they must be those of the journal. A model with CasADi MX functions, and
-        ``simulator_takes="model"``, need it.
-    max_evaluations, max_time, target : optional
-        Replace those of the journal, to go on for longer. Time counts from the first beginning.
-    callback, simulator_takes, workers, timeout, retries, max_failures, on_failure, reuse, verbose
-        As in :func:`solve`; they need not be the same as before.
-    retry_failed : bool
-        Simulate the failed calls of the unfinished generation again, because the simulator has
-        been mended. The run is then no longer the one that would have been.
+    {options}
 
     Returns
     -------
@@ -212,26 +127,9 @@ def resume(
     JournalError
         The file is damaged, foreign, or in use; or model or settings differ (it says how).
     """
-    run = Run.resume(
-        journal,
-        simulator,
-        model=model,
-        settings=settings,
-        max_evaluations=max_evaluations,
-        max_time=max_time,
-        target=target,
-        callback=callback,
-        simulator_takes=simulator_takes,
-        workers=workers,
-        timeout=timeout,
-        retries=retries,
-        max_failures=max_failures,
-        on_failure=on_failure,
-        reuse=reuse,
-        verbose=verbose,
-        retry_failed=retry_failed,
-    )
-    return _finish(run)
+    arguments = dict(locals())
+    OPTIONS["retry_failed"].checked(retry_failed)
+    return _finish(Run.resume(**arguments))
 
 
 def _finish(run: Run) -> Result:
@@ -285,10 +183,10 @@ def sample_feasible(
         If no feasible design is found; the error names the constraints in conflict.
     """
     n = integer("n", n, 1)
-    check_seed(seed)
+    OPTIONS["seed"].checked(seed)
     check_import_options("sample_feasible()", import_arguments, ("seed", "settings"))
     fs = compile_model(as_model(model, objective=False, **import_arguments))
     refuse_wide(fs)
-    repairer = Repairer(fs, check_settings(settings))
+    repairer = Repairer(fs, OPTIONS["settings"].checked(settings))
     points = space_filling_points(repairer, n, np.random.default_rng(seed))
     return Designs(Design(fs.variables, fs.expand(x)) for x in points)

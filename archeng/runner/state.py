@@ -95,13 +95,9 @@ def stored(state: RunState) -> dict[str, Any]:
 
 def restored(data: Any, kind: type[Search], tests: History) -> RunState:
     """Return the state out of plain data; ``kind`` is the type of the handler's search."""
-    search = decode(kind, data["search"])
-    return decode(
-        RunState, {k: v for k, v in data.items() if k != "search"}, search=search, tests=tests
-    )
+    return decode(RunState, data, search=decode(kind, data["search"]), tests=tests)
 
 
 def reopened(data: Any, kind: type[Search]) -> OpenedState:
     """Return the opened generation out of plain data."""
-    search = decode(kind, data["search"])
-    return decode(OpenedState, {k: v for k, v in data.items() if k != "search"}, search=search)
+    return decode(OpenedState, data, search=decode(kind, data["search"]))

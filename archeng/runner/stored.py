@@ -21,6 +21,7 @@ from archeng.handlers import Search
 from archeng.journal import Journal
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Model, differences, from_data, serialized, to_data
+from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
@@ -29,9 +30,6 @@ from archeng.settings import Settings
 from archeng.strategy import History, StopReason, initial_state
 
 logger = logging.getLogger("archeng")
-
-LIMITS = ("max_evaluations", "max_time", "target")
-"""Options that a resumed run may have others of than its journal."""
 
 
 def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
@@ -114,7 +112,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
 
 def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:
     """Return the settings of a journal; if some are given, they must be the same."""
-    settings = Settings(**stored["settings"])
+    settings = Settings.from_stored(stored["settings"])
     if given is not None and given != settings:
         old, new = asdict(settings), asdict(given)
         found = [f"{k}: {old[k]!r} became {new[k]!r}" for k in old if old[k] != new[k]]
@@ -138,7 +136,7 @@ def latest_note(
     finished ones, because a longer run would complete it.
     """
     return {
-        "limits": {name: getattr(options, name) for name in LIMITS},
+        "limits": {name: getattr(options, name) for name in LIMIT_NAMES},
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "reason": None if reason is None else reason.name,
         "closed": closed,
@@ -196,12 +194,9 @@ def reopen(journal: Journal, state: RunState, kind: type[Search]) -> OpenedState
     data = journal.candidates()
     if data is None or data["generation"] != state.generation:
         return None
-    opened = reopened(data, kind)
-    _check_shapes(opened.search, len(state.search.anchor))
-    if opened.population.sampled.shape != (
-        len(opened.population.repairs),
-        len(state.search.anchor),
-    ):
+    opened, n = reopened(data, kind), len(state.search.anchor)
+    _check_shapes(opened.search, n)
+    if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")
     return opened
 

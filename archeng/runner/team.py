@@ -16,7 +16,7 @@ from archeng.errors import ArchengError
 from archeng.model import FeasibleSet
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
-from archeng.simulator import CallStatus, Workers
+from archeng.simulator import Call, Workers
 
 logger = logging.getLogger("archeng")
 
@@ -79,13 +79,12 @@ class RepairTeam:
         for k in range(min(self._count, len(points))):
             self._workers.submit(k, (points[k :: self._count], distribution, anchor))
         try:
-            while (answer := self._workers.next()) is not None:
-                k, ended = answer
-                if ended.status is CallStatus.OK:
-                    positions = range(k, len(points), self._count)
-                    results.update(zip(positions, ended.value, strict=True))
+            while (finished := self._workers.next()) is not None:
+                k, repairs = finished
+                if isinstance(repairs, Call):
+                    logger.warning("a repair worker failed: %s", repairs.message)
                 else:
-                    logger.warning("a repair worker failed: %s", ended.problem)
+                    results.update(zip(range(k, len(points), self._count), repairs, strict=True))
         finally:
             self._workers.abandon()  # after Ctrl-C, no answer may be taken for another's
         return [

@@ -11,14 +11,16 @@ from archeng.simulator.call import (
     checked,
     told,
 )
-from archeng.simulator.command import CommandSimulator
-from archeng.simulator.design import Design
-from archeng.simulator.evaluate import Evaluator, make_pool, process_count
-from archeng.simulator.gate import Gate
-from archeng.simulator.on_model import OnPyomoModel
-from archeng.simulator.policy import FailurePolicy, OnFailure, make_policy
-from archeng.simulator.processes import Workers
-from archeng.simulator.readers import read_json, read_regex
+from archeng.simulator.command import CommandSimulator, read_json, read_regex
+from archeng.simulator.design import Design, Gate, OnPyomoModel
+from archeng.simulator.evaluate import (
+    Evaluator,
+    FailurePolicy,
+    OnFailure,
+    make_pool,
+    retry_counts,
+)
+from archeng.simulator.processes import Workers, process_count
 
 __all__ = [
     "Call",
@@ -37,10 +39,10 @@ __all__ = [
     "call",
     "check_simulator",
     "checked",
-    "make_policy",
     "make_pool",
     "process_count",
     "read_json",
     "read_regex",
+    "retry_counts",
     "told",
 ]

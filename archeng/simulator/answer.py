@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.checks import shown
 from archeng.model import ONE_OBJECTIVE
 
 Output = float | int | bool | str | list[float]
@@ -85,7 +86,7 @@ def _evaluation(value: Any) -> Evaluation:
     for key in ("constraints", "outputs"):
         if not isinstance(getattr(value, key), Mapping):
             raise UnusableAnswerError(
-                f"the simulator returned {key} = {_shown(getattr(value, key))}, expected a "
+                f"the simulator returned {key} = {shown(getattr(value, key))}, expected a "
                 "dictionary by name"
             )
     return Evaluation(
@@ -116,10 +117,9 @@ def _output(name: str, value: Any) -> Output:
         return value
     if isinstance(value, np.bool_):
         return bool(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        numbers = _numbers(value)
-        if numbers is not None and numbers.ndim == 1 and len(numbers) <= _LONGEST:
-            return [float(v) for v in numbers]
+    numbers = _numbers(value) if isinstance(value, list | tuple | np.ndarray) else None
+    if numbers is not None and numbers.ndim == 1 and len(numbers) <= _LONGEST:
+        return [float(v) for v in numbers]
     number = _number(value)
     if number is None:
         raise UnusableAnswerError(
@@ -130,41 +130,27 @@ def _output(name: str, value: Any) -> Output:
 
 
 def _named(value: Any) -> str:
-    return f"{type(value).__name__} {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    """Return a value as text, as far as it can be shown."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"(its repr() raises {type(error).__name__})"
-    return text if len(text) <= 200 else text[:200] + "..."
+    return f"{type(value).__name__} {shown(value)}"
 
 
 def _number(value: Any) -> float | None:
     """Float of a real scalar (also a one-element array), else None."""
-    if isinstance(value, list | tuple | dict | str | bytes):
-        return None
-    try:
-        numbers = _numbers(value)
-        if numbers is None and np.asarray(value).dtype.kind == "O":  # such as a Fraction
-            numbers = np.asarray(float(value))
-    except OverflowError:
-        raise UnusableAnswerError(
-            f"the simulator returned {_named(value)}, too large a number", malformed=False
-        ) from None
-    except Exception:  # an answer may be of any class, and its methods may raise anything
-        return None
+    numbers = None if isinstance(value, list | tuple) else _numbers(value)
     return float(numbers.reshape(-1)[0]) if numbers is not None and numbers.size == 1 else None
 
 
 def _numbers(value: Any) -> NDArray[np.float64] | None:
     """Return an array of real numbers, None if it is none; what is masked is no number."""
-    if np.ma.is_masked(value):
+    if isinstance(value, dict | str | bytes) or np.ma.is_masked(value):
         return None
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of different lengths
+        if array.dtype.kind == "O" and array.ndim == 0:  # such as a Fraction
+            array = np.asarray(float(value))
+    except OverflowError:
+        raise UnusableAnswerError(
+            f"the simulator returned {_named(value)}, too large a number", malformed=False
+        ) from None
+    except Exception:  # an answer may be of any class, and its methods may raise anything
         return None
     return array.astype(float) if array.dtype.kind in "iuf" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 import traceback
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 
 from archeng.errors import SimulationTimeoutError, SimulatorError
 from archeng.known import Limits
-from archeng.simulator.answer import Evaluation, UnusableAnswerError, read_answer
+from archeng.simulator.answer import UnusableAnswerError, read_answer
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
@@ -55,9 +56,9 @@ class Call:
     """
 
     status: CallStatus
-    objective: float
-    message: str
-    seconds: float
+    objective: float = math.nan
+    message: str = ""
+    seconds: float = 0.0
     attempts: int = 1
     constraints: Mapping[str, float] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
@@ -66,8 +67,7 @@ class Call:
 
     def __reduce__(self) -> Any:
         """Leave the exception behind: it need not be picklable, and its text is the message."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return _restored, ({**values, "cause": None},)
+        return Call, tuple(getattr(self, f.name) for f in fields(self) if f.name != "cause")
 
     @property
     def good(self) -> bool:
@@ -104,25 +104,34 @@ def call(simulator: Simulator, design: Design) -> Call:
             _end_of_fork(error)
         if isinstance(error, KeyboardInterrupt | EndOfRunError):
             raise
-        return _raised(error, begin)
-    if os.getpid() != process:
-        _end_of_fork(None)
+        outcome = _raised(error)
+    else:
+        if os.getpid() != process:
+            _end_of_fork(None)
+        outcome = _returned(value)
+    return replace(outcome, seconds=time.perf_counter() - begin)
+
+
+def _returned(value: Any) -> Call:
+    """Return the outcome of a simulator that returned something."""
     try:
-        return _good(read_answer(value), time.perf_counter() - begin)
+        answer = read_answer(value)
     except UnusableAnswerError as error:
-        return _bad(CallStatus.INVALID, str(error), begin, error.malformed)
+        return Call(CallStatus.INVALID, message=str(error), mistake=error.malformed)
+    return Call(
+        CallStatus.OK, answer.objective, constraints=answer.constraints, outputs=answer.outputs
+    )
 
 
-def _raised(error: BaseException, begin: float) -> Call:
+def _raised(error: BaseException) -> Call:
     """Return the outcome of a simulator that raised something."""
     if isinstance(error, SimulationTimeoutError):
-        return _bad(CallStatus.TIMED_OUT, str(error), begin)
+        return Call(CallStatus.TIMED_OUT, message=str(error))
     if isinstance(error, SystemExit):
-        text = f"the simulator called sys.exit({error.code!r})"
-        return _bad(CallStatus.FAILED, text, begin)
+        return Call(CallStatus.FAILED, message=f"the simulator called sys.exit({error.code!r})")
     text = "".join(traceback.format_exception(error, limit=-8))
-    outcome = _bad(CallStatus.FAILED, text, begin, isinstance(error, MISTAKES))
-    return replace(outcome, cause=error)
+    mistake = isinstance(error, MISTAKES)
+    return Call(CallStatus.FAILED, message=text, mistake=mistake, cause=error)
 
 
 def _end_of_fork(error: BaseException | None) -> NoReturn:
@@ -138,19 +147,15 @@ def _end_of_fork(error: BaseException | None) -> NoReturn:
     os._exit(code & 0xFF)
 
 
-def _restored(values: dict[str, Any]) -> Call:
-    return Call(**values)
-
-
 def told(value: Any) -> Call:
     """Return the outcome that a value told by the user stands for; None and NaN: failed."""
     if value is None:
-        return Call(CallStatus.INVALID, float("nan"), "told as failed", 0.0)
-    try:
-        return _good(read_answer(value), 0.0)
-    except UnusableAnswerError as error:
-        message = f"told as failed: {error}".replace("the simulator returned", "got")
-        return Call(CallStatus.INVALID, float("nan"), message, 0.0)
+        return Call(CallStatus.INVALID, message="told as failed")
+    outcome = _returned(value)
+    if outcome.good:
+        return outcome
+    message = f"told as failed: {outcome.message}".replace("the simulator returned", "got")
+    return Call(CallStatus.INVALID, message=message)
 
 
 def checked(outcome: Call, limits: Limits) -> Call:
@@ -165,7 +170,7 @@ def checked(outcome: Call, limits: Limits) -> Call:
     return replace(
         outcome,
         status=CallStatus.INVALID,
-        objective=float("nan"),
+        objective=math.nan,
         message=(
             f"the simulator returned {' and '.join(parts)}. Return archeng.Evaluation(objective, "
             "constraints={...}) with the names of simulated={...}; what is only to be recorded "
@@ -174,18 +179,3 @@ def checked(outcome: Call, limits: Limits) -> Call:
         constraints={},
         mistake=True,
     )
-
-
-def _good(answer: Evaluation, seconds: float) -> Call:
-    return Call(
-        CallStatus.OK,
-        answer.objective,
-        "",
-        seconds,
-        constraints=answer.constraints,
-        outputs=answer.outputs,
-    )
-
-
-def _bad(status: CallStatus, message: str, begin: float, mistake: bool = False) -> Call:
-    return Call(status, float("nan"), message, time.perf_counter() - begin, mistake=mistake)

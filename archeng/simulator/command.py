@@ -7,11 +7,13 @@ shell, its answer read back. Whatever goes wrong keeps the program's own words.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,19 +26,21 @@ from archeng.checks import (
     named_options,
     seconds,
     shown,
+    text,
 )
 from archeng.errors import SettingsError, SimulationTimeoutError
 from archeng.model import Variable
 from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
-from archeng.simulator.process_tree import kill_group, kill_tree
-from archeng.simulator.programs import tracked
-from archeng.simulator.readers import Reader
+from archeng.simulator.process_tree import kill_group
+from archeng.simulator.watchdog import Tree, watchdog
 
+Reader = Callable[[Path, str], Any]
 Keep = Literal["all", "failed", "none"]
 
 _FIELD = re.compile(r"\{\{\s*(?P<name>[^{}:]+?)\s*(?::(?P<format>[^{}]*))?\}\}")
+_PLACE = re.compile(r"(?<!\{)\{([^{}]+)\}(?!\})")
 _OUTPUTS = ("stdout.txt", "stderr.txt")
 _TAIL = 4000  # characters of standard output and error that a message keeps
 
@@ -127,16 +131,16 @@ class CommandSimulator:
 
     def check_variables(self, variables: Sequence[Variable]) -> None:
         """Raise, before any call, if a template names a variable that the model does not have."""
-        known = {name: 1.0 for v in variables for name in v.element_names()}
+        values = {name: 1.0 for v in variables for name in v.element_names()}
         for source, said in {**self.templates, "command": " ".join(self.command)}.items():
             wanted = {match["name"] for match in _FIELD.finditer(said)}
-            unknown = sorted(wanted - set(known))
+            unknown = sorted(wanted - set(values))
             if unknown:
                 raise SettingsError(
-                    f"{source}: unknown variables {unknown}; there are {sorted(known)}."
+                    f"{source}: unknown variables {unknown}; there are {sorted(values)}."
                 )
             try:
-                _filled(said, known)
+                _filled(said, values)
             except ValueError as error:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
@@ -180,7 +184,7 @@ class CommandSimulator:
     def _check_command(self) -> None:
         files = set(self.templates)
         for part in self.command:
-            for name in re.findall(r"(?<!\{)\{([^{}]+)\}(?!\})", part):
+            for name in _PLACE.findall(part):
                 if name == "input" and len(files) != 1 and "input" not in files:
                     raise SettingsError(
                         f"{part}: {{input}} needs exactly one template, there are {len(files)}; "
@@ -197,10 +201,7 @@ class CommandSimulator:
         places = {"directory": str(folder), **files}
         if len(files) == 1:
             places.setdefault("input", next(iter(files.values())))
-        return [
-            re.sub(r"(?<!\{)\{([^{}]+)\}(?!\})", lambda m: places[m[1]], _filled(part, values))
-            for part in self.command
-        ]
+        return [_PLACE.sub(lambda m: places[m[1]], _filled(p, values)) for p in self.command]
 
     def _run(self, folder: Path, values: Mapping[str, float]) -> str:
         """Run the program to its end; return its standard output."""
@@ -209,30 +210,27 @@ class CommandSimulator:
             (folder / "stdout.txt").open("wb") as output,
             (folder / "stderr.txt").open("wb") as errors,
         ):
-
-            def start(environment: dict[str, str]) -> subprocess.Popen[bytes]:
-                try:
-                    return subprocess.Popen(
-                        arguments,
-                        cwd=folder,
-                        stdin=subprocess.DEVNULL,
-                        stdout=output,
-                        stderr=errors,
-                        env={**environment, **self.environment},
-                        start_new_session=True,
-                    )
-                except OSError as error:
-                    raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
-
-            with tracked(start, folder if self.keep == "none" else None) as (process, mark):
-                self._wait(process, mark, folder)
-        if process.returncode not in self.ok_exit_codes:
-            code = process.returncode
+            try:
+                tree = Tree(
+                    arguments,
+                    self.environment,
+                    folder if self.keep == "none" else None,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                )
+            except OSError as error:
+                raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
+            self._wait(tree, folder)
+        code = tree.process.returncode
+        if code not in self.ok_exit_codes:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             raise CommandError(f"{self.command[0]} {how}{_words(folder)}")
         return (folder / "stdout.txt").read_text(encoding="utf-8", errors="replace")
 
-    def _wait(self, process: subprocess.Popen[bytes], mark: str, folder: Path) -> None:
+    def _wait(self, tree: Tree, folder: Path) -> None:
+        process = tree.process
         try:
             process.wait(self.timeout)
         except subprocess.TimeoutExpired:
@@ -242,11 +240,12 @@ class CommandSimulator:
             ) from None
         finally:
             if process.poll() is None:  # a time-out, Ctrl-C, ...
-                kill_tree(process.pid, mark)
+                tree.kill()
                 process.wait()
             else:
                 with contextlib.suppress(Exception):
                     kill_group(process.pid)  # children that it left behind
+            watchdog.forget(tree)
 
 
 def _command(command: Any) -> list[str]:
@@ -306,3 +305,64 @@ def _words(folder: Path) -> str:
             if text:
                 parts.append(f"\n--- {name} ---\n{text[-_TAIL:]}")
     return "".join(parts)
+
+
+# -- readers ----------------------------------------------------------------------------------
+
+
+@named_options()
+def read_json(key: str = "objective", file: str | None = None) -> Reader:
+    """Read a number from JSON: a file in the call's directory, or the standard output.
+
+    Parameters
+    ----------
+    key : str
+        Where it is; dots go deeper: ``"mass.total"``, ``"loads.0"``.
+    file : str, optional
+    """
+    return partial(_from_json, text("read_json: key", key), _file("read_json", file))
+
+
+@named_options()
+def read_regex(pattern: str, file: str | None = None) -> Reader:
+    r"""Read a number by a regular expression; of several matches the last one counts.
+
+    Parameters
+    ----------
+    pattern : str
+        With one group, the number: ``r"mass *= *(\S+)"``.
+    file : str, optional
+        A file in the call's directory; the standard output by default.
+    """
+    text("read_regex: pattern", pattern)
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise SettingsError(f"read_regex: {pattern!r} is no regular expression: {error}") from error
+    if groups != 1:
+        raise SettingsError(f"read_regex: {pattern!r} must have exactly one group, the number.")
+    return partial(_by_regex, pattern, _file("read_regex", file))
+
+
+def _file(where: str, file: Any) -> str | None:
+    return None if file is None else str(file_path(f"{where}: file", file))
+
+
+def _from_json(key: str, file: str | None, folder: Path, output: str) -> float:
+    value = json.loads(_written(file, folder, output))
+    for part in key.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return float(value)
+
+
+def _by_regex(pattern: str, file: str | None, folder: Path, output: str) -> float:
+    matches = re.findall(pattern, _written(file, folder, output))
+    if not matches:
+        raise ValueError(f"{pattern!r} is nowhere in {file or 'standard output'}")
+    return float(re.sub("[dD]", "e", matches[-1]))  # Fortran writes 1.0D+00
+
+
+def _written(file: str | None, folder: Path, output: str) -> str:
+    if file is None:
+        return output
+    return (folder / file).read_text(encoding="utf-8", errors="replace")

@@ -9,20 +9,19 @@ from urllib.parse import urlsplit
 
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Simulator, call
-from archeng.simulator.design import Design
-from archeng.simulator.pools import Futures
+from archeng.simulator.pools import Executor, Futures
 
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "inproc")
+_PORT = 8786  # where a scheduler listens unless it is told otherwise
+_CONNECT_SECONDS = 10.0  # in which somebody must answer there
 
 
-class _Task:
+class _DaskFuture:
     """A Dask future with the part of the `concurrent.futures` interface that pools use."""
 
     def __init__(self, client: Any, future: Any) -> None:
         self._client, self._future = client, future
-
-    def result(self) -> Any:
-        return self._future.result()
+        self.result = future.result
 
     def add_done_callback(self, function: Callable[[Any], None]) -> None:
         self._future.add_done_callback(lambda _: function(self))
@@ -36,14 +35,14 @@ class _Task:
         return True
 
 
-def is_dask(workers: Any) -> bool:
-    """Whether ``workers=`` is a Dask client or the address of a scheduler."""
+def _is_dask(workers: Any) -> bool:
+    """Whether ``workers=`` is something of Dask's or the address of a scheduler."""
     if isinstance(workers, str):
         return "://" in workers
     return type(workers).__module__.split(".")[0] == "distributed"
 
 
-def dask_pool(simulator: Simulator, workers: Any) -> Futures:
+def _dask_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Futures:
     """Return a pool on a ``distributed.Client`` (left open) or a scheduler's address."""
     try:
         import distributed
@@ -51,12 +50,7 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
         raise SettingsError(
             f"workers={workers!r} needs Dask: pip install 'archeng[dask]'."
         ) from error
-    client, close = workers, _nothing
-    if not isinstance(workers, str) and not isinstance(workers, distributed.Client):
-        raise SettingsError(
-            f"workers must be the client, not a {type(workers).__name__}: pass "
-            "distributed.Client(cluster)."
-        )
+    client: Any = workers
     if isinstance(workers, str):
         _check_address(workers)
         try:
@@ -65,12 +59,15 @@ def dask_pool(simulator: Simulator, workers: Any) -> Futures:
             )
         except Exception as error:  # Dask raises all kinds, AssertionError among them
             raise ExecutorError(f"No Dask scheduler answers at {workers}: {error}") from error
-        close = client.close
-
-    def submit(design: Design) -> _Task:
-        return _Task(client, client.submit(call, simulator, design, pure=False))
-
-    return Futures(submit, close)
+    elif not isinstance(workers, distributed.Client):
+        raise SettingsError(
+            f"workers must be the client, not a {type(workers).__name__}: pass "
+            "distributed.Client(cluster)."
+        )
+    return Futures(
+        lambda design: _DaskFuture(client, client.submit(call, simulator, design, pure=False)),
+        lambda: None if client is workers else client.close(),
+    )
 
 
 def _check_address(address: str) -> None:
@@ -83,10 +80,10 @@ def _check_address(address: str) -> None:
         )
     if parts.scheme in ("tcp", "tls"):
         try:
-            socket.create_connection((parts.hostname or "", parts.port or 8786), 10.0).close()
+            place = parts.hostname or "", parts.port or _PORT
+            socket.create_connection(place, _CONNECT_SECONDS).close()
         except (OSError, ValueError) as error:
             raise ExecutorError(f"No Dask scheduler answers at {address}: {error}") from error
 
 
-def _nothing() -> None:
-    return None
+DASK = Executor("a Dask client or the address of a Dask scheduler", _is_dask, _dask_pool)

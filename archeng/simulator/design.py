@@ -1,16 +1,18 @@
-"""`Design`: what a simulator receives. Names, not positions."""
+"""`Design`: what a simulator receives, by names and not by positions; the `Gate` before it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.model import Variable
-
-Floats = NDArray[np.float64]
+from archeng.distribution import Floats
+from archeng.errors import GateError
+from archeng.model import FeasibleSet, ModelValues, Variable, copy_of
 
 
 class Design(Mapping[str, Any]):
@@ -77,3 +79,71 @@ class Design(Mapping[str, Any]):
 
     def __reduce__(self) -> Any:
         return (Design, (self._variables, np.array(self.x)))
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """Evaluates every row at the exact vector that the simulator would get.
+
+    Attributes
+    ----------
+    feasible_set : FeasibleSet
+    open_to_all : bool
+        Let designs pass that violate rows. Only for handlers that simulate them, and only if the
+        user said that the simulator is defined everywhere.
+    """
+
+    feasible_set: FeasibleSet
+    open_to_all: bool = False
+
+    def check(self, full: Floats) -> float:
+        """Return the largest violation at a full vector (n_full,); 0 unless open to all.
+
+        Raises
+        ------
+        GateError
+            If any row does not hold, or a fixed variable was changed.
+        """
+        fs = self.feasible_set
+        x = fs.reduce(full)
+        if not np.array_equal(fs.expand(x), full):
+            raise GateError(
+                "A fixed variable differs from its value; the simulator was not called."
+            )
+        if fs.m == 0:
+            return 0.0
+        violations = fs.violations(x)
+        worst = int(np.argmax(violations))
+        if violations[worst] > 0 and not self.open_to_all:
+            raise GateError(
+                f"Design {full} violates {fs.rows[worst]} by {violations[worst]:.3g}; the "
+                "simulator was not called. Designs must come from ask() unchanged."
+            )
+        return float(violations[worst])
+
+
+class OnPyomoModel:
+    """Call a simulator with a copy of the Pyomo model that holds the design's values.
+
+    Each thread and each worker process has a copy of its own; the user's model never changes.
+    """
+
+    def __init__(self, simulator: Callable[[Any], Any], model: Any) -> None:
+        self._simulator = simulator
+        self._root, self._model = copy_of(model)
+        self._local = threading.local()
+
+    def __call__(self, design: Design) -> Any:
+        """Load the design into this thread's copy and simulate it."""
+        if not hasattr(self._local, "copy"):
+            self._local.root, self._local.copy = copy_of(self._model)
+            self._local.values = ModelValues(self._local.copy, design)
+        self._local.values.set(design)
+        return self._simulator(self._local.copy)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_simulator": self._simulator, "_root": self._root, "_model": self._model}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._local = threading.local()

@@ -1,26 +1,30 @@
-"""From ``workers=`` to a pool, and the loop that repeats calls as the policy says."""
+"""The evaluation of a generation: on which pool, and what about calls that do not end well."""
 
 from __future__ import annotations
 
 import logging
-import os
-import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
-from numbers import Integral
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from archeng.checks import shown
+from archeng.checks import is_integer, shown
 from archeng.errors import SettingsError
 from archeng.known import Limits
-from archeng.simulator.call import Call, Simulator, checked
-from archeng.simulator.dask_pool import dask_pool, is_dask
+from archeng.simulator.call import Call, CallStatus, Simulator, checked
+from archeng.simulator.dask_pool import DASK
 from archeng.simulator.design import Design
-from archeng.simulator.policy import FailurePolicy
-from archeng.simulator.pools import InProcess, Pool, foreign, threads
-from archeng.simulator.processes import Processes
+from archeng.simulator.pools import IN_PROCESS, OF_THE_USER, THREADS, Executor, Pool
+from archeng.simulator.processes import PROCESSES
 
 logger = logging.getLogger("archeng")
+
+EXECUTORS: tuple[Executor, ...] = (IN_PROCESS, PROCESSES, THREADS, DASK, OF_THE_USER)
+"""Kinds of ``workers=``; the first one that accepts a value has it."""
+
+OnFailure = Literal["rank_last", "raise"]
+
+_RETRIED = (CallStatus.FAILED, CallStatus.INVALID, CallStatus.TIMED_OUT, CallStatus.LOST)
+_DEFAULT_RETRIES = {CallStatus.LOST: 1}  # repetitions, without retries=
 
 
 def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool:
@@ -33,36 +37,68 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
     """
     if workers is None and timeout is not None:
         workers = 1  # only another process can be stopped
-    if workers is None:
-        return InProcess(simulator)
-    count = process_count(workers)
-    if count >= 1:
-        return Processes(simulator, count, timeout)
-    if timeout is not None:
+    executor = next((kind for kind in EXECUTORS if kind.accepts(workers)), None)
+    if executor is None:
+        kinds = ", ".join(kind.description for kind in EXECUTORS if kind is not IN_PROCESS)
+        raise SettingsError(f"workers must be one of: {kinds}; got {shown(workers)}.")
+    if timeout is not None and not executor.stops_calls:
         raise SettingsError(
-            f"timeout needs worker processes (workers=N); with workers={workers!r} a call cannot "
-            "be stopped from outside. Put the time limit into the simulator, as "
+            f"timeout needs worker processes (workers=N); with workers={shown(workers)} a call "
+            "cannot be stopped from outside. Put the time limit into the simulator, as "
             "CommandSimulator(timeout=) does."
         )
-    match = re.fullmatch(r"threads:(\d+)", workers) if isinstance(workers, str) else None
-    if match and int(match[1]) >= 1:
-        return threads(simulator, int(match[1]))
-    if is_dask(workers):
-        return dask_pool(simulator, workers)
-    if callable(getattr(workers, "submit", None)):
-        return foreign(simulator, workers)
-    raise SettingsError(
-        'workers must be a number of processes (-1: one per core), "threads:N", an executor '
-        "with submit(), a Dask client, or the address of a Dask scheduler; got "
-        f"{shown(workers)}."
-    )
+    return executor.pool(workers, simulator, timeout)
 
 
-def process_count(workers: Any) -> int:
-    """Return the number of processes that ``workers=`` asks for on this machine, else 0."""
-    if not isinstance(workers, Integral) or isinstance(workers, bool):
-        return 0
-    return (os.cpu_count() or 1) if workers == -1 else max(int(workers), 0)
+@dataclass(frozen=True)
+class FailurePolicy:
+    """Time limit, retries, and when a run gives up; see :func:`archeng.solve`.
+
+    Attributes
+    ----------
+    timeout : float or None
+        Seconds that one call may take.
+    retries : mapping of CallStatus to int
+        How often a call that ended so is repeated.
+    max_failures : int or None
+        The run stops with an error when more calls than this have failed for good.
+    on_failure : {"rank_last", "raise"}
+    """
+
+    timeout: float | None = None
+    retries: Mapping[CallStatus, int] = field(default_factory=lambda: dict(_DEFAULT_RETRIES))
+    max_failures: int | None = None
+    on_failure: OnFailure = "rank_last"
+
+    def again(self, outcome: Call) -> bool:
+        """Whether a call that ended so is to be repeated."""
+        return outcome.attempts <= self.retries.get(outcome.status, 0)
+
+
+def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
+    """Return how often calls are repeated, by how they ended.
+
+    One number holds for exceptions, time-outs and lost workers; a mapping has one for each state.
+    """
+    if value is None:
+        return dict(_DEFAULT_RETRIES)
+    if is_integer(value, 0):
+        states = (CallStatus.FAILED, CallStatus.TIMED_OUT, CallStatus.LOST)
+        return {state: int(value) for state in states}
+    words = [s.value for s in _RETRIED]
+    if not isinstance(value, Mapping):
+        raise SettingsError(
+            f"{name} must be a non-negative integer or a mapping from {words}, got {shown(value)}."
+        )
+    counts = dict(_DEFAULT_RETRIES)
+    for state, count in value.items():
+        if not isinstance(state, str) or state not in words or not is_integer(count, 0):
+            raise SettingsError(
+                f"{name}: {shown(state)}: {shown(count)} is not one of {words} with a "
+                "non-negative integer."
+            )
+        counts[CallStatus(state)] = int(count)
+    return counts
 
 
 class Evaluator:
@@ -99,12 +135,12 @@ class Evaluator:
             self._pool.abandon()
 
     def _outcomes(self, designs: Mapping[int, Design]) -> Generator[tuple[int, Call], None, None]:
-        attempts: dict[int, int] = {}
+        attempts = dict.fromkeys(designs, 0)
         for key, design in designs.items():
             self._pool.submit(key, design)
         while (finished := self._pool.next()) is not None:
             key, outcome = finished
-            attempts[key] = attempts.get(key, 0) + 1
+            attempts[key] += 1
             outcome = checked(replace(outcome, attempts=attempts[key]), self._limits)
             if self._policy.again(outcome) and not self._stopping:
                 logger.info("call %s, repeated: %s", outcome.status, outcome.summary)

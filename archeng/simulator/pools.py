@@ -1,23 +1,29 @@
-"""Where calls run: in this process, or through anything that hands out futures.
+"""Where calls run, and the one place that says what an executor is.
 
-A pool takes designs with :meth:`~Pool.submit` and gives outcomes back, in whatever order they
-finish, with :meth:`~Pool.next`. It knows nothing of generations, retries or journals.
+A *pool* takes designs with :meth:`~Pool.submit` and gives outcomes back, in whatever order they
+finish, with :meth:`~Pool.next`. It knows nothing of generations, retries or journals. An `Executor`
+says which ``workers=`` it is for and makes the pool. To add one, write a module with a pool and its
+`Executor`, and add that to ``EXECUTORS`` in ``evaluate.py``; `Futures` is the pool of everything
+that hands out futures.
 """
 
 from __future__ import annotations
 
 import contextlib
 import queue
+import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from archeng.errors import ExecutorError
 from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
-from archeng.simulator.programs import kill_programs, owner
-from archeng.simulator.watchdog import watchdog
+from archeng.simulator.watchdog import kill_trees, owner, watchdog
+
+_HEED_SECONDS = 0.2  # longest wait between two looks at Ctrl-C
 
 
 class Pool(Protocol):
@@ -44,6 +50,28 @@ class Pool(Protocol):
         """Give up the workers."""
 
 
+@dataclass(frozen=True)
+class Executor:
+    """A kind of ``workers=``.
+
+    Attributes
+    ----------
+    description : str
+        What the user passes, for messages.
+    accepts : callable
+        Whether a value of ``workers=`` stands for this kind.
+    pool : callable
+        Takes that value, the simulator and the time limit of a call; returns the `Pool`.
+    stops_calls : bool
+        Whether a call can be stopped from outside; otherwise a time limit is refused.
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+    pool: Callable[[Any, Simulator, float | None], Pool]
+    stops_calls: bool = False
+
+
 class InProcess:
     """One call after the other, in this process."""
 
@@ -64,16 +92,15 @@ class InProcess:
     def cancel_waiting(self) -> None:  # noqa: D102
         self._waiting.clear()
 
-    def abandon(self) -> None:  # noqa: D102
-        self._waiting.clear()
+    abandon = cancel_waiting
 
     def close(self) -> None:  # noqa: D102
-        self._waiting.clear()
+        self.abandon()
         watchdog.rest()
 
 
 class Futures:
-    """Any executor with ``submit``: threads, `concurrent.futures`, mpi4py, Dask.
+    """The pool of an executor with ``submit``: threads, `concurrent.futures`, mpi4py, Dask.
 
     Parameters
     ----------
@@ -90,8 +117,8 @@ class Futures:
     def __init__(
         self,
         submit: Callable[[Design], Any],
-        close: Callable[[], None],
-        abandoned: Callable[[], None] = lambda: None,
+        close: Callable[[], object] = lambda: None,
+        abandoned: Callable[[], object] = lambda: None,
         size: int | None = None,
     ) -> None:
         self.size = size
@@ -113,7 +140,7 @@ class Futures:
     def next(self) -> tuple[int, Call] | None:  # noqa: D102
         while self._open:
             try:
-                key, future = self._finished.get(timeout=0.2)  # short, to hear Ctrl-C
+                key, future = self._finished.get(timeout=_HEED_SECONDS)
             except queue.Empty:
                 continue
             if key not in self._open or self._open[key] is not future:
@@ -125,7 +152,7 @@ class Futures:
                 continue
             except Exception as error:
                 message = f"the executor lost the call ({type(error).__name__}: {error})"
-                return key, Call(CallStatus.LOST, float("nan"), message, 0.0)
+                return key, Call(CallStatus.LOST, message=message)
         return None
 
     def cancel_waiting(self) -> None:  # noqa: D102
@@ -146,28 +173,44 @@ class Futures:
         watchdog.rest()
 
 
-def threads(simulator: Simulator, count: int) -> Futures:
+def _thread_count(workers: Any) -> int:
+    """Return N of ``"threads:N"``, else 0."""
+    match = re.fullmatch(r"threads:(\d+)", workers) if isinstance(workers, str) else None
+    return int(match[1]) if match else 0
+
+
+def _threads(workers: Any, simulator: Simulator, timeout: float | None) -> Futures:
     """Return a pool of threads, for simulators that wait for something else."""
+    count, me = _thread_count(workers), object()
     executor = ThreadPoolExecutor(count, thread_name_prefix="archeng")
-    me = object()
+
+    def owned_call(design: Design) -> Call:
+        owner.set(me)
+        return call(simulator, design)
+
     return Futures(
-        lambda design: executor.submit(_owned_call, me, simulator, design),
+        lambda design: executor.submit(owned_call, design),
         lambda: executor.shutdown(wait=False, cancel_futures=True),
-        lambda: kill_programs(me),  # a thread cannot be stopped, the program it waits for can
+        lambda: kill_trees(me),  # a thread cannot be stopped, the program it waits for can
         count,
     )
 
 
-def _owned_call(me: object, simulator: Simulator, design: Design) -> Call:
-    owner.set(me)
-    return call(simulator, design)
-
-
-def foreign(simulator: Simulator, executor: Any) -> Futures:
+def _of_the_user(workers: Any, simulator: Simulator, timeout: float | None) -> Futures:
     """Return a pool around the user's own executor, which stays open afterwards."""
-    count = getattr(executor, "_max_workers", None)  # of concurrent.futures
+    count = getattr(workers, "_max_workers", None)  # of concurrent.futures
     return Futures(
-        lambda design: executor.submit(call, simulator, design),
-        lambda: None,
+        lambda design: workers.submit(call, simulator, design),
         size=count if isinstance(count, int) else None,
     )
+
+
+IN_PROCESS = Executor(
+    "None", lambda workers: workers is None, lambda workers, simulator, _: InProcess(simulator)
+)
+THREADS = Executor('"threads:N"', lambda workers: _thread_count(workers) >= 1, _threads)
+OF_THE_USER = Executor(
+    "an executor with submit()",
+    lambda workers: callable(getattr(workers, "submit", None)),
+    _of_the_user,
+)

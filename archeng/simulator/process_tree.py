@@ -31,13 +31,13 @@ def kill_tree(pid: int | None, mark: str = "") -> None:
     Without a process there is only the mark. The process that asks is spared.
     """
     for _ in range(_ROUNDS):
-        found = list(_tree(pid, mark))
+        descendants = list(_tree(pid, mark))
         if pid is not None and pid != os.getpid():
             kill_group(pid)
-        for process in found:
+        for process in descendants:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        if not found:
+        if not descendants:
             return
         time.sleep(_PAUSE_SECONDS)
 

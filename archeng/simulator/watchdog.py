@@ -1,4 +1,8 @@
-"""The watchdog of this process: when the process dies, what it has started is ended."""
+"""`Tree`: a process that was started here, with everything that it starts in turn.
+
+No tree outlives its run. When this process dies, however it dies, its *watchdog* ends them: a small
+process of its own that outlives this one for a moment, started when there is something to watch.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +10,125 @@ import atexit
 import contextlib
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
 
 from archeng.simulator import process_tree
-from archeng.simulator.process_tree import MARK
+from archeng.simulator.process_tree import MARK, kill_tree
 
 _END_SECONDS = 5.0  # in which the watchdog ends when there is nothing left to watch
 
-
-def new_mark() -> str:
-    """Return a text that nobody else's environment has."""
-    return f"{os.getpid()}-{secrets.token_hex(8)}"
+owner: ContextVar[object] = ContextVar("owner", default=None)
+"""Whose call runs in this thread; trees that it starts belong to the same owner."""
 
 
-def marked(mark: str) -> dict[str, str]:
-    """Return the environment of a process whose tree is to be known; inside a tree, of both."""
-    outer = os.environ.get(MARK)
-    return {**os.environ, MARK: mark if outer is None else f"{outer} {mark}"}
+class Tree:
+    """Start a process in a session of its own, marked so that its descendants can be found.
+
+    Parameters
+    ----------
+    command : sequence of str
+    environment : mapping
+        Variables besides those of this process.
+    folder : Path, optional
+        Removed if the tree is killed by :func:`kill_trees`.
+    **options
+        Of `subprocess.Popen`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        **options: Any,
+    ) -> None:
+        self.mark = f"{os.getpid()}-{secrets.token_hex(8)}"  # nobody else's environment has it
+        self.owner, self.folder = owner.get(), folder
+        self.pid: int | None = None
+        outer = os.environ.get(MARK)  # inside a tree there are the marks of both
+        marks = {MARK: self.mark if outer is None else f"{outer} {self.mark}"}
+        watchdog.watch(self)  # before there is a process, so that there is no gap
+        try:
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                command,
+                env={**os.environ, **marks, **(environment or {})},
+                start_new_session=True,
+                **options,
+            )
+        except BaseException:
+            watchdog.forget(self)
+            raise
+        self.pid = self.process.pid
+        watchdog.watch(self)
+
+    def kill(self) -> None:
+        """Kill all of it."""
+        kill_tree(self.pid, self.mark)
+
+
+def kill_trees(whose: object = None) -> None:
+    """Kill the trees of one owner, by default all that this process has started."""
+    for tree in watchdog.trees():
+        if whose is None or tree.owner is whose:
+            tree.kill()
+            if tree.folder is not None:
+                shutil.rmtree(tree.folder, ignore_errors=True)
 
 
 class Watchdog:
-    """A small process of its own that outlives this one for a moment; started when needed."""
+    """The trees of this process, and the process that ends them if this one dies."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._of_parents: list[subprocess.Popen[bytes]] = []  # a fork has one of its own
-        self._owner = 0
-        self._watched: dict[str, int | None] = {}
+        self._of_parents: list[subprocess.Popen[bytes]] = []
         self.needed = os.name == "posix" and _is_python(sys.executable)
         """Whether there can be one, and nobody else watches: a worker is in its parent's tree."""
+        self._after_fork()
 
-    def watch(self, mark: str, pid: int | None = None) -> None:
-        """End what carries a mark, and the tree of a process, if the present process dies.
+    def _after_fork(self) -> None:
+        """Begin in a new process, which has started nothing yet."""
+        self._lock = threading.Lock()
+        self._trees: dict[str, Tree] = {}
+        if self._process is not None:
+            self._of_parents.append(self._process)
+            self._process = None
 
-        Say the mark before the process is started, then the process: so there is no gap.
-        """
-        if not self.needed:
-            return
+    def trees(self) -> list[Tree]:
+        """Return the trees that live."""
         with self._lock:
-            if self._owner != os.getpid() or self._process is None:
-                self._start()
-            self._watched[mark] = pid
-            self._tell(_line(mark, pid))
+            return list(self._trees.values())
 
-    def forget(self, mark: str) -> None:
+    def watch(self, tree: Tree) -> None:
+        """End a tree if the present process dies: what carries its mark, and its process."""
+        with self._lock:
+            self._trees[tree.mark] = tree
+            if self.needed:
+                self._process = self._process or self._started()
+                self._tell(_line(tree))
+
+    def forget(self, tree: Tree) -> None:
         """Do so no longer."""
         with self._lock:
-            if self._owner == os.getpid() and mark in self._watched:
-                del self._watched[mark]
-                self._tell(f"-{mark}\n")
+            if self._trees.pop(tree.mark, None) is not None and self._process is not None:
+                self._tell(f"-{tree.mark}\n")
 
     def rest(self) -> None:
         """End the watchdog if there is nothing to watch."""
         with self._lock:
-            if self._owner == os.getpid() and self._process is not None and not self._watched:
+            if self._process is not None and not self._trees:
                 _end(self._process)
                 self._process = None
 
-    def _start(self) -> None:
-        if self._process is not None and self._owner != os.getpid():
-            self._of_parents.append(self._process)
-            self._watched = {}
-        self._owner = os.getpid()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", process_tree.__file__, str(self._owner)],
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", process_tree.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -86,10 +142,9 @@ class Watchdog:
             _write(self._process, text)
         except OSError:
             _end(self._process)
-            self._start()
+            self._process = self._started()
             with contextlib.suppress(OSError):
-                for mark, pid in self._watched.items():
-                    _write(self._process, _line(mark, pid))
+                _write(self._process, "".join(map(_line, self._trees.values())))
 
 
 def _is_python(executable: str | None) -> bool:
@@ -98,8 +153,8 @@ def _is_python(executable: str | None) -> bool:
     return name.startswith(("python", "pypy")) and os.access(str(executable), os.X_OK)
 
 
-def _line(mark: str, pid: int | None) -> str:
-    return f"+{mark}\n" if pid is None else f"+{mark} {pid}\n"
+def _line(tree: Tree) -> str:
+    return f"+{tree.mark}\n" if tree.pid is None else f"+{tree.mark} {tree.pid}\n"
 
 
 def _write(process: subprocess.Popen[bytes], text: str) -> None:
@@ -120,3 +175,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 watchdog = Watchdog()
 atexit.register(watchdog.rest)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=watchdog._after_fork)

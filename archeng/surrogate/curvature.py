@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.repair import Near, Repairer
+from archeng.repair import NearbyPoint, Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.data import Frame
 
@@ -106,7 +106,7 @@ class Approximation:
     slope: Floats
     place: Floats
 
-    def minimum(self, pull: float, damping: float, thorough: bool) -> Near | None:
+    def minimum(self, pull: float, damping: float, thorough: bool) -> NearbyPoint | None:
         """Return the projected minimum, a feasible design; None if none was found.
 
         With ``thorough`` all solvers are tried.
@@ -118,7 +118,7 @@ class Approximation:
         metric = Distribution(self.x, 1.0, factor, inverse)
         if thorough:
             repair = self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
-            return Near(repair.x, True) if repair.feasible else None
+            return NearbyPoint(repair.x, True) if repair.feasible else None
         return self.repairer.near(aim, metric, self.x)
 
     def exact(self, pull: float, damping: float) -> bool:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.repair import Near, Repairer
+from archeng.repair import NearbyPoint, Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import SmoothModel
 from archeng.surrogate.curvature import Approximation, Curvature
@@ -218,7 +218,7 @@ class _Descent:
             self.pull = near.pull(outside, known, radius, self._damping)
         return inside
 
-    def _tried(self, near: Near | None) -> _Trial | None:
+    def _tried(self, near: NearbyPoint | None) -> _Trial | None:
         """Return what there is to know about a design, if there is one."""
         if near is None:
             return None

@@ -82,9 +82,10 @@ class Case:
         values = lift / drag if self.best_ratio else drag
         return (1.0 if self.best_ratio else 1e4) * float(np.average(values, weights=self.weights))
 
-    def better(self, value: float, other: float) -> bool:
-        """Whether an objective is better than another."""
-        return value > other if self.best_ratio else value < other
+    @property
+    def sign(self) -> float:
+        """Of the objective when it is minimised."""
+        return -1.0 if self.best_ratio else 1.0
 
 
 CASES = {

@@ -41,7 +41,7 @@ def seeds_table(case: Case, records: Sequence[Record]) -> str:
             r.calls,
             r.infeasible_calls,
             r.violating_calls,
-            "-" if expert is None else r.calls_to(expert, case) or "never",
+            "-" if expert is None else r.calls_to(expert, case.sign) or "never",
             ", ".join(r.active) or "none",
             f"{r.seconds:.0f}",
             f"{r.simulator_seconds:.0f}",

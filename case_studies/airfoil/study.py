@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import archeng
-from case_studies.airfoil.cases import CASES, CHECK_NETWORK, Case, simulated_limits
+from case_studies.airfoil.cases import CASES, CHECK_NETWORK, simulated_limits
 from case_studies.airfoil.model import build_model
 from case_studies.airfoil.sections import trimmed
 from case_studies.airfoil.simulator import SectionDrag, kulfan
+from case_studies.shared.seeds import SeedRecord, improvements
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Setup:
     may_stop: bool = False
 
 
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, kw_only=True)
+class Record(SeedRecord):
     """What came of one seed.
 
     Attributes
@@ -60,11 +61,8 @@ class Record:
     seconds, simulator_seconds : float
     stopped : str
     design : dict
-    curve : list of (calls, objective)
-        Best objective after so many calls.
     """
 
-    seed: int
     objective: float
     check_objective: float
     calls: int
@@ -76,11 +74,6 @@ class Record:
     simulator_seconds: float
     stopped: str
     design: dict[str, Any]
-    curve: list[tuple[int, float]]
-
-    def calls_to(self, objective: float, case: Case) -> int | None:
-        """Return after how many calls a design was as good as this; None if never."""
-        return next((n for n, best in self.curve if not case.better(objective, best)), None)
 
 
 def run_seed(
@@ -118,14 +111,5 @@ def run_seed(
         simulator_seconds=sum(e.seconds for e in result.evaluations),
         stopped=result.message,
         design={v.name: np.asarray(result.design[v.name]).tolist() for v in result.variables},
-        curve=improvements(case, ((e.objective, e.acceptable) for e in result.evaluations)),
+        curve=improvements(((e.objective, e.acceptable) for e in result.evaluations), case.sign),
     )
-
-
-def improvements(case: Case, calls: Iterable[tuple[float, bool]]) -> list[tuple[int, float]]:
-    """Return the steps (calls, best so far) over the calls that satisfy everything."""
-    steps: list[tuple[int, float]] = []
-    for k, (objective, acceptable) in enumerate(calls, start=1):
-        if acceptable and (not steps or case.better(objective, steps[-1][1])):
-            steps.append((k, objective))
-    return steps

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from numpy.typing import ArrayLike
 
 from archeng.model import Model
 from case_studies.cec2006 import g01_g09, g10_g15, g16, g17_g20, g21_g24
 from case_studies.cec2006.definition import Definition, Floats
-from case_studies.vectors import evaluate, frozen
+from case_studies.shared.suites import BoxProblem, evaluate, frozen, known_optima, look_up
 
 EQUALITY_TOLERANCE = 1e-4
 """Half-width of the equalities in the report, to which its best known values belong."""
 
+_OPTIMA = Path(__file__).with_name("known_optima.json")
 _DEFINITIONS: dict[str, Definition] = {
     **g01_g09.DEFINITIONS,
     **g10_g15.DEFINITIONS,
@@ -28,44 +25,25 @@ _DEFINITIONS: dict[str, Definition] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(BoxProblem):
     """One problem of the suite.
+
+    The model has one vector variable ``x``; its rows are named ``g1``, ``g2``, ... (inequalities)
+    and ``h1``, ``h2``, ... (equalities) as in the report. `f_opt` and `x_opt` are those published,
+    where equalities hold to `EQUALITY_TOLERANCE`.
 
     Attributes
     ----------
-    name : str
-        ``"g01"`` to ``"g24"``.
-    model : archeng.model.Model
-        One vector variable ``x`` with the box as bounds; the rows are named ``g1``, ``g2``, ...
-        (inequalities) and ``h1``, ``h2``, ... (equalities) as in the report. A new one at
-        every call of :func:`problem`.
-    objective : callable
-        The black box to minimise: takes a flat vector, or whatever ``numpy.asarray`` turns
-        into one, and returns a float. It can be pickled.
-    lower, upper : ndarray, shape (n,)
-        The box.
-    f_opt, x_opt : float, ndarray of shape (n,)
-        Published best known value and point; equalities hold to `EQUALITY_TOLERANCE`.
     f_strict, x_strict : float or None, ndarray of shape (n,) or None
         The same with the equalities met to rounding; None if no such point is known.
     feasible_known : bool
         False only for g20, whose published point violates its constraints.
-    source : str
-        Where the figures come from.
     """
 
-    name: str
-    model: Model
-    objective: Callable[[ArrayLike], float]
-    lower: Floats
-    upper: Floats
-    f_opt: float
-    x_opt: Floats
     f_strict: float | None
     x_strict: Floats | None
     feasible_known: bool
-    source: str
 
 
 def names() -> list[str]:
@@ -74,16 +52,8 @@ def names() -> list[str]:
 
 
 def definition(name: str) -> Definition:
-    """Look up the definition of a problem.
-
-    Raises
-    ------
-    KeyError
-        There is no problem of that name.
-    """
-    if name not in _DEFINITIONS:
-        raise KeyError(f"No CEC 2006 problem is named {name!r}; the names are g01 to g24.")
-    return _DEFINITIONS[name]
+    """Look up the definition of a problem (``KeyError`` if there is none)."""
+    return look_up(_DEFINITIONS, name, "CEC 2006")
 
 
 def problem(name: str) -> Problem:
@@ -105,7 +75,7 @@ def problem(name: str) -> Problem:
     >>> round(g06.objective(g06.x_opt), 4)
     -6961.8139
     """
-    source, known = definition(name), _known_optima()[name]
+    source, known = definition(name), known_optima(_OPTIMA)[name]
     return Problem(
         name=name,
         model=_model(name, source),
@@ -151,9 +121,3 @@ def _model(name: str, definition: Definition) -> Model:
     for row, expression in constraints(name, x).items():
         add_constraint(model, name, row, expression)
     return model
-
-
-@cache
-def _known_optima() -> dict[str, Any]:
-    path = Path(__file__).with_name("known_optima.json")
-    return json.loads(path.read_text(encoding="utf-8"))["problems"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from archeng.model import Model
 from case_studies.engineering import beams, machine_elements, process, shells, trusses
 from case_studies.engineering.definition import Definition, Floats
-from case_studies.vectors import evaluate, frozen
+from case_studies.shared.suites import BoxProblem, evaluate, frozen, known_optima, look_up
 
+_OPTIMA = Path(__file__).with_name("known_optima.json")
 _DEFINITIONS: dict[str, Definition] = {
     **beams.DEFINITIONS,
     **trusses.DEFINITIONS,
@@ -48,44 +45,28 @@ class Published:
     source: str
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(BoxProblem):
     """One problem of the collection.
+
+    Variables and rows are named, with units. `f_opt` and `x_opt` are our reference optimum, where
+    rows hold to rounding; `source` says where the problem comes from.
 
     Attributes
     ----------
-    name, title : str
-        Short name, and what is designed.
-    model : archeng.model.Model
-        Named variables with units and named rows. A new one at every call of :func:`problem`.
-    objective : callable
-        The black box to minimise: takes a flat vector, or whatever ``numpy.asarray`` turns
-        into one, and returns a float; NaN where the formula is undefined. It can be pickled.
-    lower, upper : ndarray, shape (n,)
-        The box.
-    f_opt, x_opt : float, ndarray of shape (n,)
-        Our reference optimum; rows hold to rounding.
+    title : str
+        What is designed.
     published : tuple of Published
         Figures from the literature, the closest variant first.
     relaxed : tuple of str
         Variables that are discrete in the literature and continuous here.
-    source : str
-        Where the problem comes from.
     method : str
         How `f_opt` was computed.
     """
 
-    name: str
     title: str
-    model: Model
-    objective: Callable[[ArrayLike], float]
-    lower: Floats
-    upper: Floats
-    f_opt: float
-    x_opt: Floats
     published: tuple[Published, ...]
     relaxed: tuple[str, ...]
-    source: str
     method: str
 
 
@@ -95,16 +76,8 @@ def names() -> list[str]:
 
 
 def definition(name: str) -> Definition:
-    """Look up the definition of a problem.
-
-    Raises
-    ------
-    KeyError
-        There is no problem of that name.
-    """
-    if name not in _DEFINITIONS:
-        raise KeyError(f"No engineering problem is named {name!r}; names: {', '.join(names())}.")
-    return _DEFINITIONS[name]
+    """Look up the definition of a problem (``KeyError`` if there is none)."""
+    return look_up(_DEFINITIONS, name, "engineering")
 
 
 def problem(name: str) -> Problem:
@@ -127,7 +100,7 @@ def problem(name: str) -> Problem:
     0.0126652
     """
     source = definition(name)
-    known = _known_optima()[name]
+    known = known_optima(_OPTIMA)[name]
     model = source.build()
     lower = np.concatenate([v.lower for v in model.variables])
     upper = np.concatenate([v.upper for v in model.variables])
@@ -150,9 +123,3 @@ def problem(name: str) -> Problem:
 def _published(entry: dict[str, Any]) -> Published:
     x = None if entry["x"] is None else frozen(entry["x"])
     return Published(entry["f"], x, entry["variant"], entry["source"])
-
-
-@cache
-def _known_optima() -> dict[str, Any]:
-    path = Path(__file__).with_name("known_optima.json")
-    return json.loads(path.read_text(encoding="utf-8"))["problems"]

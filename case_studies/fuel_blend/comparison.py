@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import archeng
 from case_studies.fuel_blend.gases import gases
 from case_studies.fuel_blend.limits import exceeded, limits
 from case_studies.fuel_blend.model import build_model
-from case_studies.fuel_blend.others import (
-    Claim,
-    Design,
-    Watched,
-    calls_to,
-    cma_with_penalty,
-    slsqp,
-)
 from case_studies.fuel_blend.simulator import HeatCost
+from case_studies.shared.comparison import MethodRun
+from case_studies.shared.other_methods import Claim, cma_with_penalty, slsqp
+from case_studies.shared.referee import Design, Watched
 
 WEIGHTS = (1e1, 1e2, 1e3, 1e4)
 """Of the penalty, in EUR/GJ for a violation by 100 %."""
@@ -28,43 +22,25 @@ RESTARTS = 3
 FAILED = 1e3  # EUR/GJ for a call that raises; none does
 
 
-@dataclass(frozen=True)
-class Run:
-    """One run of one method.
+@dataclass(frozen=True, kw_only=True)
+class Run(MethodRun):
+    """One run of one method; the limits that are broken are those of the real blend.
 
     Attributes
     ----------
-    calls, illegal : int
-        Counted by the referee.
-    claimed, total : float
-        Cost of the design that the method ends with, as simulated, and the sum of its fractions.
+    failures : int
+        Calls that raised.
+    total : float
+        Sum of the fractions of the design that the method ends with.
     blended, heating_value : float
-        Cost of that blend, and MJ/m3, when its fractions are made to add up.
-    broken : list of str
-        The limits that it then exceeds, by more than 1e-5 of them.
-    best : list of float
-        Best legal cost after each call.
+        Cost of that blend, and MJ/m3, when its fractions are made to add up. It breaks limits that
+        it then exceeds by more than 1e-5 of them.
     """
 
-    method: str
-    seed: int
-    calls: int
-    illegal: int
     failures: int
-    claimed: float
     total: float
     blended: float
     heating_value: float
-    broken: list[str]
-    best: list[float] = field(repr=False)
-
-    def row(self, target: float) -> dict[str, object]:
-        """Return what is saved; None if there is no legal design, or none as good as the target."""
-        legal, needed = self.best[-1], calls_to(self.best, target)
-        return {k: v for k, v in asdict(self).items() if k != "best"} | {
-            "legal": legal if math.isfinite(legal) else None,
-            "calls_to_target": needed if math.isfinite(needed) else None,
-        }
 
 
 def solved(

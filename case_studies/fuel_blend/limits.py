@@ -12,10 +12,8 @@ import numpy as np
 
 from case_studies.fuel_blend.gases import gases, species
 from case_studies.fuel_blend.simulator import RATIO, SHARE
-
-ROUNDING = 1e-9  # relative; a limit that is met exactly must not fail by the last digit
-
-Range = tuple[float, float, float]
+from case_studies.shared import referee
+from case_studies.shared.referee import ROUNDING, Range
 
 
 def limits(design: Mapping[str, float]) -> dict[str, Range]:
@@ -52,13 +50,5 @@ def limits(design: Mapping[str, float]) -> dict[str, Range]:
 
 
 def exceeded(design: Mapping[str, float], slack: float = ROUNDING) -> list[str]:
-    """Return the names of the constraints that a design violates; none if it is legal.
-
-    ``slack`` is relative to the limit.
-    """
-    found = []
-    for name, (value, lower, upper) in limits(design).items():
-        size = max(abs(v) for v in (lower, upper, 1.0) if np.isfinite(v))
-        if not lower - slack * size <= value <= upper + slack * size:
-            found.append(name)
-    return found
+    """Return the names of the constraints that a design violates; none if it is legal."""
+    return referee.exceeded(limits(design), slack)

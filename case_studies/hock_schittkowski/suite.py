@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyomo.environ as pyo
 
@@ -20,7 +17,9 @@ from case_studies.hock_schittkowski import (
     linear,
     process,
 )
+from case_studies.shared.suites import known_optima, look_up
 
+_OPTIMA = Path(__file__).with_name("published_optima.json")
 _MODULES = (bounds, linear, inequalities, equalities, engineering, process, larger)
 _BUILDERS: dict[str, Callable[[], pyo.ConcreteModel]] = {
     name: builder for module in _MODULES for name, builder in module.BUILDERS.items()
@@ -104,12 +103,11 @@ def problem(name: str) -> Problem:
     >>> problem("hs071").objective
     17.0140173
     """
-    if name not in _BUILDERS:
-        raise KeyError(f"No problem is named {name!r}; the names are {', '.join(names())}.")
-    known = _published()[name]
+    build = look_up(_BUILDERS, name, "Hock-Schittkowski")
+    known = known_optima(_OPTIMA)[name]
     return Problem(
         name=name,
-        model=_BUILDERS[name](),
+        model=build(),
         objective=float(known["objective"]),
         x=tuple(known["x"]),
         variables=tuple(known["variables"]),
@@ -122,9 +120,3 @@ def problem(name: str) -> Problem:
         source=known["source"],
         note=known.get("note", ""),
     )
-
-
-@cache
-def _published() -> dict[str, Any]:
-    path = Path(__file__).with_name("published_optima.json")
-    return json.loads(path.read_text(encoding="utf-8"))["problems"]

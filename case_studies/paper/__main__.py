@@ -11,6 +11,7 @@ from case_studies.paper import harness
 from case_studies.paper.experiments import EXPERIMENTS
 from case_studies.paper.harness import Experiment
 from case_studies.paper.results import ResultsError
+from case_studies.shared.arguments import positive
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,7 +80,14 @@ def _parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="an experiment from the list below, or all")
-    parser.add_argument("--runs", type=positive, metavar="N", help="seeds (default: as published)")
+    add_run_options(parser, package, "default: as published")
+    add_task_option(parser, "--only")
+    return parser
+
+
+def add_run_options(parser: argparse.ArgumentParser, package: str, runs: str) -> None:
+    """Add the options that all experiments have; ``runs`` says how many are usual."""
+    parser.add_argument("--runs", type=positive, metavar="N", help=f"seeds ({runs})")
     parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument(
         "--out",
@@ -89,24 +97,19 @@ def _parser(
     )
     parser.add_argument("--quick", action="store_true", help="a small slice, in minutes")
     parser.add_argument(
-        "--only",
+        "--summary-only", action="store_true", help="summary and figures from the CSV, no runs"
+    )
+
+
+def add_task_option(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the option that chooses tasks by their parameters."""
+    parser.add_argument(
+        name,
         action="append",
         default=[],
         metavar="TEXT",
         help="only tasks whose 'name=value name=value ...' contains TEXT; may be repeated",
     )
-    parser.add_argument(
-        "--summary-only", action="store_true", help="summary and figures from the CSV, no runs"
-    )
-    return parser
-
-
-def positive(text: str) -> int:
-    """Read a positive number from the command line."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
 
 
 if __name__ == "__main__":

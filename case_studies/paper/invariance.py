@@ -148,8 +148,8 @@ def played(play: Play, settings: archeng.Settings, seed: int, generations: int) 
         settings=settings,
     )
     # A covariance matrix does not determine its factor: here is the one that belongs to it.
-    run.course.wide = d
-    run.course.begin(d.mean)
+    run.search = replace(run.search, starts=replace(run.search.starts, wide=d))
+    run.state = run.search.init(d.mean, run.state.rng)
     result = []
     for _ in range(generations):
         before, made = run.distribution, len(run.evaluations)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from case_studies.paper import harness
-from case_studies.paper.__main__ import carry_out, positive
+from case_studies.paper.__main__ import add_run_options, add_task_option, carry_out
 from case_studies.paper.harness import Experiment
 from case_studies.paper.results import Row, Task
 from case_studies.peers import noise, plain, suites
-from case_studies.peers.adapters import METHODS, chosen
+from case_studies.peers.adapters import METHODS
+from case_studies.shared.arguments import chosen, positive
 
 EXPERIMENTS: dict[str, Experiment] = {"peers": plain, "noise": noise}
 
@@ -78,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        methods = chosen(options.methods)
+        methods = chosen(options.methods, METHODS)
     except ValueError as error:
         parser.error(str(error))
     out = options.out or Path("out/peers-quick" if options.quick else "out/peers")
@@ -114,27 +115,13 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"experiments:\n{experiments}\n\nmethods:\n{methods}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="results (out/peers; with --quick out/peers-quick)"
-    )
-    parser.add_argument("--runs", type=positive, metavar="N", help="seeds (25; noise 10)")
-    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
-    parser.add_argument("--quick", action="store_true", help="a small slice, in minutes")
+    add_run_options(parser, "peers", "25; noise 10")
+    add_task_option(parser, "--match")
     parser.add_argument("--only", choices=list(EXPERIMENTS), help="one of the experiments below")
     parser.add_argument("--methods", metavar="A,B", help="some of the methods below")
-    parser.add_argument(
-        "--match",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="only tasks whose 'name=value name=value ...' contains TEXT; may be repeated",
-    )
     parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (5000)")
     parser.add_argument(
         "--seconds", type=positive, metavar="S", help="most processor time of a run (60)"
-    )
-    parser.add_argument(
-        "--summary-only", action="store_true", help="summary and figures from the CSV, no runs"
     )
     return parser
 

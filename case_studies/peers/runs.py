@@ -20,8 +20,8 @@ from case_studies.peers.constraints import (
     within_slack,
 )
 from case_studies.peers.recorder import Finished, Recorder
-from case_studies.peers.suites import Problem
 from case_studies.peers.variants import VARIANTS, Variant
+from case_studies.shared.suites import BoxProblem
 
 SECONDS = 60
 """Most processor time of a run."""
@@ -82,7 +82,7 @@ def run_task(task: Task) -> list[Row]:
 
 
 def make_case(
-    problem: Problem,
+    problem: BoxProblem,
     strict: bool,
     variant: Variant,
     rng: np.random.Generator,
@@ -95,7 +95,7 @@ def make_case(
 
     Parameters
     ----------
-    problem : Problem
+    problem : BoxProblem
     strict : bool
         Whether all constraints must hold exactly, equalities to archeng's own tolerance.
     variant : Variant

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from archeng.model import Model
-from case_studies.peers.recorder import Floats
+from case_studies.shared.suites import BoxProblem
 
 SUITES = {"cec2006": "case_studies.cec2006", "engineering": "case_studies.engineering"}
 LEFT_OUT = {("cec2006", "g20")}
@@ -20,17 +17,6 @@ LEFT_OUT = {("cec2006", "g20")}
 BUDGET = 5_000
 SMALL_BUDGETS = {("cec2006", "g02"): 1_000}
 """Repairs of the product of 20 variables are slow, and no method comes near the target."""
-
-
-class Problem(Protocol):
-    """What the suites give. ``f_strict`` (best value with exact equalities) is optional."""
-
-    name: str
-    model: Model
-    objective: Callable[[ArrayLike], float]
-    lower: Floats
-    upper: Floats
-    f_opt: float
 
 
 def suites() -> list[str]:
@@ -44,9 +30,9 @@ def names(suite: str) -> list[str]:
     return [name for name in found if (suite, name) not in LEFT_OUT]
 
 
-def problem(suite: str, name: str) -> Problem:
+def problem(suite: str, name: str) -> BoxProblem:
     """Build a problem with a fresh model."""
-    made: Problem = importlib.import_module(SUITES[suite]).problem(name)
+    made: BoxProblem = importlib.import_module(SUITES[suite]).problem(name)
     return made
 
 
@@ -55,7 +41,7 @@ def budget(suite: str, name: str, most: int = BUDGET) -> int:
     return min(most, SMALL_BUDGETS.get((suite, name), most))
 
 
-def best_known(p: Problem, strict: bool) -> float:
+def best_known(p: BoxProblem, strict: bool) -> float:
     """Return f*, to which targets are relative.
 
     ``strict`` is for methods that meet equalities exactly: the best value with exact equalities

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import archeng
-from case_studies import comparison_record
-from case_studies.fuel_blend.others import chosen, positive
 from case_studies.rankine_cycle.comparison import METHODS, Run, census, solved
 from case_studies.rankine_cycle.model import build_model
 from case_studies.rankine_cycle.simulator import Cycle, SpecificCost
+from case_studies.shared.comparison import Comparison
 
 KNOWN = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
-SEEDS, CALLS = 5, 300
-TARGET = 1.01 * KNOWN["optimum"]["cost"]
 COLUMNS = (
     ("calls", "calls", ".0f"),
     ("at illegal designs", "illegal", ".0f"),
@@ -29,47 +25,19 @@ COLUMNS = (
 """Of the table: header, key of a row, format."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the case study and return the exit code."""
-    parser = _parser()
-    options = parser.parse_args(argv)
-    try:
-        methods = chosen(options.methods, METHODS)
-    except ValueError as error:
-        parser.error(str(error))
-    seeds = options.seeds or (1 if options.quick else SEEDS)
-    calls = options.calls or (60 if options.quick else CALLS)
+def _introduce(methods: list[str], calls: int, quick: bool) -> None:
+    """Show the model, a run of archeng, and what the simulator does at random designs."""
     print(build_model(), end="\n\n", flush=True)
     if "archeng" in methods:
-        _show_one_run(calls)
-    n = 100 if options.quick else 2000
+        first, result = solved(1, calls, archeng.ProgressLine())
+        print(result)
+        print(f"\nbest known cost: {KNOWN['optimum']['cost']:.4f} $/kW")
+        print(f"the referee: {first.calls} calls, {first.illegal} at illegal designs")
+        print(_words(SpecificCost().simulate(result.design)), end="\n\n")
+    n = 100 if quick else 2000
     print(f"what the simulator says at {n} random designs of the box:")
     for what, count in census(n).most_common():
         print(f"{count:6d}  {what}")
-    found = []
-    for seed in range(1, seeds + 1):
-        for method in methods:
-            run = METHODS[method](seed, calls)
-            print(f"seed {seed}: {run.method}: {run.claimed:.2f} $/kW", file=sys.stderr)
-            found.append(run)
-    rows = [run.row(TARGET) for run in found]
-    print(f"\nmedians over {seeds} seeds\n\n{comparison_record.table(rows, COLUMNS)}")
-    words = sys.argv[1:] if argv is None else argv
-    command = " ".join(["python -m case_studies.rankine_cycle", *words])
-    path = options.out / "rankine_cycle.json"
-    comparison_record.save(comparison_record.make(command, calls, TARGET, rows), path)
-    print(f"\nruns saved to {path}")
-    _save_figure(found, options.out / "rankine_cycle.png")
-    return 0
-
-
-def _show_one_run(calls: int) -> None:
-    """Show a run of archeng."""
-    first, result = solved(1, calls, archeng.ProgressLine())
-    print(result)
-    print(f"\nbest known cost: {KNOWN['optimum']['cost']:.4f} $/kW")
-    print(f"the referee: {first.calls} calls, {first.illegal} at illegal designs")
-    print(_words(SpecificCost().simulate(result.design)), end="\n\n")
 
 
 def _words(cycle: Cycle) -> str:
@@ -85,56 +53,33 @@ def _words(cycle: Cycle) -> str:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m case_studies.rankine_cycle",
-        description="Design an organic Rankine cycle: explicit pinch rows, black-box properties.",
-    )
-    parser.add_argument(
-        "--seeds", type=positive, metavar="N", help=f"runs of each method (default {SEEDS})"
-    )
-    parser.add_argument(
-        "--calls", type=positive, metavar="N", help=f"simulator calls of a run (default {CALLS})"
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("out"), metavar="DIR", help="for files (default out)"
-    )
-    parser.add_argument("--methods", metavar="LIST", help=f"some of: {','.join(METHODS)}")
-    parser.add_argument("--quick", action="store_true", help="one seed, 60 calls (unless given)")
-    return parser
-
-
-def _save_figure(found: list[Run], path: Path) -> None:
-    """Save convergence at legal designs and the share of useless calls, or say what is missing."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("no figure: pip install 'archeng[plot]'", file=sys.stderr)
-        return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    methods = list(dict.fromkeys(run.method for run in found))
-    for k, method in enumerate(methods):
-        group = [run for run in found if run.method == method]
-        for run in group:
-            left.plot(range(1, run.calls + 1), run.best, color=f"C{k}", lw=1)
-        left.plot([], [], color=f"C{k}", label=method)
+def _draw(left: Any, right: Any, groups: dict[str, list[Run]]) -> None:
+    """Draw the share of useless calls of each method."""
+    for k, group in enumerate(groups.values()):
         calls = sum(run.calls for run in group)
         illegal, failed = sum(r.illegal for r in group), sum(r.failed for r in group)
         right.barh(k, 100 * illegal / calls, color="C1")
         right.barh(k, 100 * failed / calls, color="C3")
     left.axhline(KNOWN["optimum"]["cost"], color="0.5", ls="--", lw=1)
-    left.set(xlabel="simulator calls", ylabel="$ per kW", title="best legal design so far")
-    left.legend(fontsize="small")
-    right.set_yticks(range(len(methods)), methods)
+    left.set_ylabel("$ per kW")
+    right.set_yticks(range(len(groups)), groups)
     right.invert_yaxis()
     right.set(xlim=(0, 100), xlabel="% of the calls", title="illegal designs (red: it raised)")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-    print(f"figure saved to {path}")
 
+
+COMPARISON = Comparison(
+    study="rankine_cycle",
+    description="Design an organic Rankine cycle: explicit pinch rows, black-box properties.",
+    methods=METHODS,
+    seeds=5,
+    calls=300,
+    target=1.01 * KNOWN["optimum"]["cost"],
+    claim="{:.2f} $/kW",
+    columns=COLUMNS,
+    introduce=_introduce,
+    draw=_draw,
+)
+main = COMPARISON.main
 
 if __name__ == "__main__":
     sys.exit(main())

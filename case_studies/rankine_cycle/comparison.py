@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 import archeng
-from case_studies.fuel_blend.others import Watched, calls_to, cma_with_penalty, evolution, slsqp
 from case_studies.rankine_cycle.limits import BOUNDS, exceeded
 from case_studies.rankine_cycle.model import build_model
 from case_studies.rankine_cycle.simulator import SpecificCost
+from case_studies.shared.comparison import MethodRun
+from case_studies.shared.other_methods import cma_with_penalty, evolution, slsqp
+from case_studies.shared.referee import Watched
 
 WEIGHTS = (1e4, 1e6)
 """Of the penalty, in $/kW for a violation by 100 %."""
@@ -22,39 +23,20 @@ WEIGHTS = (1e4, 1e6)
 FAILED = 1e5  # $/kW for a call that raises
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, kw_only=True)
+class Run(MethodRun):
     """One run of one method.
 
     Attributes
     ----------
-    calls, illegal, failed : int
-        Counted by the referee: all calls, those at illegal designs, those that raised.
-    claimed : float
-        Cost of the design that the method ends with, as simulated.
-    broken : list of str
-        The limits that this design exceeds.
-    best : list of float
-        Best legal cost after each call.
+    failed : int
+        Calls that raised.
+    failures : dict
+        These calls by their exception.
     """
 
-    method: str
-    seed: int
-    calls: int
-    illegal: int
     failed: int
-    claimed: float
-    broken: list[str]
     failures: dict[str, int] = field(repr=False)
-    best: list[float] = field(repr=False)
-
-    def row(self, target: float) -> dict[str, object]:
-        """Return what is saved; None if there is no legal design, or none as good as the target."""
-        legal, needed = self.best[-1], calls_to(self.best, target)
-        return {k: v for k, v in asdict(self).items() if k != "best"} | {
-            "legal": legal if math.isfinite(legal) else None,
-            "calls_to_target": needed if math.isfinite(needed) else None,
-        }
 
 
 def solved(

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 
 from case_studies.rankine_cycle.properties import fitted
-
-ROUNDING = 1e-9  # relative; a limit that is met exactly must not fail by the last digit
+from case_studies.shared import referee
+from case_studies.shared.referee import ROUNDING, Range
 
 BOUNDS = {
     "evaporating pressure": (4.0, 45.0),
@@ -22,8 +22,6 @@ BOUNDS = {
     "cooling water": (50.0, 600.0),
     "effectiveness": (0.2, 0.9),
 }
-
-Range = tuple[float, float, float]
 
 
 def limits(design: Mapping[str, float]) -> dict[str, Range]:
@@ -77,13 +75,5 @@ def limits(design: Mapping[str, float]) -> dict[str, Range]:
 
 
 def exceeded(design: Mapping[str, float], slack: float = ROUNDING) -> list[str]:
-    """Return the names of the constraints that a design violates; none if it is legal.
-
-    ``slack`` is relative to the limit.
-    """
-    found = []
-    for name, (value, lower, upper) in limits(design).items():
-        size = max(abs(v) for v in (lower, upper, 1.0) if math.isfinite(v))
-        if not lower - slack * size <= value <= upper + slack * size:
-            found.append(name)
-    return found
+    """Return the names of the constraints that a design violates; none if it is legal."""
+    return referee.exceeded(limits(design), slack)

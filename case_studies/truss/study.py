@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import archeng
+from case_studies.shared.seeds import SeedRecord, improvements
 from case_studies.truss.cases import CASES
 from case_studies.truss.model import build_model
 from case_studies.truss.rules import broken_rules
@@ -16,9 +16,9 @@ from case_studies.truss.simulator import build_simulator
 RESTARTS = 1000  # as many as the calls allow
 
 
-@dataclass(frozen=True)
-class Record:
-    """What came of one seed.
+@dataclass(frozen=True, kw_only=True)
+class Record(SeedRecord):
+    """What came of one seed; the objective is the least mass of a design within all limits.
 
     Attributes
     ----------
@@ -37,11 +37,8 @@ class Record:
     stresses : list of float
         In its bars, in ksi.
     outputs : dict
-    curve : list of (calls, lb)
-        Least mass of a design within all limits, after so many calls.
     """
 
-    seed: int
     mass: float
     holds: bool
     calls: int
@@ -54,16 +51,6 @@ class Record:
     x: list[float]
     stresses: list[float]
     outputs: dict[str, float]
-    curve: list[tuple[int, float]]
-
-    def calls_to(self, mass: float) -> int | None:
-        """Return after how many calls a design within all limits weighed so little."""
-        return next((calls for calls, best in self.curve if best <= mass), None)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Record:
-        """Return the record that JSON holds."""
-        return cls(**{**data, "curve": [(int(c), float(m)) for c, m in data["curve"]]})
 
 
 def run_seed(
@@ -110,14 +97,5 @@ def run_seed(
         x=result.x.tolist(),
         stresses=[values[f"stress in bar {b} (ksi)"] for b in bars],
         outputs=dict(result.outputs),
-        curve=improvements(result.evaluations),
+        curve=improvements((e.objective, e.acceptable) for e in result.evaluations),
     )
-
-
-def improvements(evaluations: Sequence[Any]) -> list[tuple[int, float]]:
-    """Return the steps (calls, least mass within all limits) of a run."""
-    steps: list[tuple[int, float]] = []
-    for call, e in enumerate(evaluations, start=1):
-        if e.acceptable and (not steps or e.objective < steps[-1][1]):
-            steps.append((call, e.objective))
-    return steps

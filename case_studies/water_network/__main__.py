@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 
 import archeng
-from case_studies.benchmarks.record import provenance
-from case_studies.paper.__main__ import positive
+from case_studies.shared.arguments import command_of, interruptible, study_parser
+from case_studies.shared.seeds import SeedFile
 from case_studies.water_network import report
 from case_studies.water_network.networks import NAMES
 from case_studies.water_network.study import Record, Setup, run_seed
@@ -22,34 +20,29 @@ QUICK = 1, 60
 """Seeds and calls with --quick."""
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the case study and return the exit code (2: bad arguments, 130: Ctrl-C)."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
     setup = Setup(options.network, options.aim, options.calls or calls, options.plain)
     kind = "plain_" if setup.plain else ""
-    path = options.out / f"{setup.network}_{setup.aim}_{kind}{setup.calls}.json"
+    out = options.out or Path("out/water_network")
+    path = out / f"{setup.network}_{setup.aim}_{kind}{setup.calls}.json"
+    command = command_of("water_network", argv)
     try:
-        records = _records_of(path)
-    except (ValueError, KeyError, TypeError) as error:
-        parser.error(f"{path} cannot be read ({error!r}): delete it or choose another --out.")
-    command = " ".join(["python -m case_studies.water_network", *arguments])
+        file = SeedFile(path, Record, {"setup": asdict(setup)}, command, ["wntr"], indent=1)
+    except ValueError as error:
+        parser.error(str(error))
     wanted = range(1, (options.seeds or seeds) + 1)
-    try:
-        for seed in wanted:
-            if any(r.seed == seed for r in records):
-                continue
-            print(f"{setup.network}, {setup.aim}, seed {seed}", file=sys.stderr, flush=True)
-            records.append(run_seed(setup, seed, archeng.ProgressLine()))
-            _save(path, setup, records, command)
-            print(f"  {records[-1].objective:,.7g}", file=sys.stderr, flush=True)
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here.", file=sys.stderr)
-        return 130
-    _summarise(setup, [r for r in records if r.seed in wanted], path)
+    for seed in file.missing(wanted):
+        print(f"{setup.network}, {setup.aim}, seed {seed}", file=sys.stderr, flush=True)
+        record = run_seed(setup, seed, archeng.ProgressLine())
+        file.add(record)
+        print(f"  {record.objective:,.7g}", file=sys.stderr, flush=True)
+    _summarise(setup, [r for r in file.records if r.seed in wanted], path)
     return 0
 
 
@@ -63,32 +56,14 @@ def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:
     print(f"written: {path.name}, {picture.name} in {path.parent}")
 
 
-def _records_of(path: Path) -> list[Record]:
-    """Return the seeds that an earlier start has finished."""
-    if not path.exists():
-        return []
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return [
-        Record(**{**r, "curve": [(int(c), float(v)) for c, v in r["curve"]]}) for r in data["seeds"]
-    ]
-
-
-def _save(path: Path, setup: Setup, records: Sequence[Record], command: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = {
-        "provenance": {**provenance(command), "wntr": version("wntr")},
-        "setup": asdict(setup),
-        "seeds": [asdict(r) for r in records],
-    }
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    new.replace(path)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m case_studies.water_network",
-        description="Pipe diameters of a water network: cost explicit, pressures by EPANET.",
+    parser = study_parser(
+        "water_network",
+        "Pipe diameters of a water network: cost explicit, pressures by EPANET.",
+        seeds=f"seeds 1 to N ({SEEDS})",
+        calls=f"simulator calls of each seed ({CALLS}; with --plain {PLAIN_CALLS})",
+        out="(out/water_network)",
+        quick="one seed, 60 calls",
     )
     parser.add_argument("--network", choices=NAMES, default="two_loop", help="(two_loop)")
     parser.add_argument(
@@ -100,21 +75,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--plain", action="store_true", help="ARCH alone, without models of the simulator"
     )
-    parser.add_argument("--seeds", type=positive, metavar="N", help=f"seeds 1 to N ({SEEDS})")
-    parser.add_argument(
-        "--calls",
-        type=positive,
-        metavar="N",
-        help=f"simulator calls of each seed ({CALLS}; with --plain {PLAIN_CALLS})",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("out/water_network"),
-        metavar="DIR",
-        help="(out/water_network)",
-    )
-    parser.add_argument("--quick", action="store_true", help="one seed, 60 calls")
     return parser
 
 

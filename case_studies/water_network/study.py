@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import archeng
+from case_studies.shared.seeds import SeedRecord, improvements
 from case_studies.water_network.model import build_model
 from case_studies.water_network.simulator import Aim, PipeNetwork, simulated_limits
 
@@ -44,8 +45,8 @@ class Setup:
         return -1.0 if self.aim == "resilience" else 1.0
 
 
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, kw_only=True)
+class Record(SeedRecord):
     """What came of one seed.
 
     Attributes
@@ -65,11 +66,8 @@ class Record:
     stopped : str
     design : list of float
         Diameters in inches.
-    curve : list of (calls, objective)
-        Best objective after so many calls.
     """
 
-    seed: int
     objective: float
     cost: float
     resilience: float
@@ -83,11 +81,6 @@ class Record:
     simulator_seconds: float
     stopped: str
     design: list[float]
-    curve: list[tuple[int, float]]
-
-    def calls_to(self, objective: float, sign: float) -> int | None:
-        """Return after how many calls a design was at least this good; None if never."""
-        return next((c for c, best in self.curve if sign * best <= sign * objective), None)
 
 
 @cache
@@ -135,12 +128,3 @@ def run_seed(
     )
     simulator.close()
     return record
-
-
-def improvements(calls: Iterable[tuple[float, bool]], sign: float) -> list[tuple[int, float]]:
-    """Return the steps (calls, best so far) over the calls that satisfy everything."""
-    steps: list[tuple[int, float]] = []
-    for k, (objective, acceptable) in enumerate(calls, start=1):
-        if acceptable and (not steps or sign * objective < sign * steps[-1][1]):
-            steps.append((k, objective))
-    return steps

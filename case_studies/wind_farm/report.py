@@ -23,7 +23,7 @@ def seeds_table(farm: Scenario, records: Sequence[Record]) -> str:
             _gain(r.aep_mwh, farm),
             r.calls,
             r.infeasible_calls,
-            r.calls_to(free) or "never",
+            r.calls_to(free, sign=-1.0) or "never",
             f"{min(r.searches_mwh):,.0f}, {max(r.searches_mwh):,.0f}",
             f"{r.seconds:.0f}",
             f"{r.simulator_seconds:.0f}",
@@ -53,7 +53,7 @@ def verdict(farm: Scenario, records: Sequence[Record]) -> str:
     """Return the figures in sentences."""
     free, gradient = farm.best(gradient=False), farm.best(gradient=True)
     energies = np.array([r.aep_mwh for r in records])
-    passed = [r.calls_to(free.aep_mwh) for r in records]
+    passed = [r.calls_to(free.aep_mwh, sign=-1.0) for r in records]
     reached = sorted(c for c in passed if c is not None)
     median = f" (after {np.median(reached):.0f} calls, median)" if reached else ""
     calls, infeasible = (sum(getattr(r, k) for r in records) for k in ("calls", "infeasible_calls"))

@@ -10,9 +10,8 @@ variables need more calls: with 36 turbines it takes some 4000 to tell, and with
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from archeng.distribution import Floats
 from archeng.model import compile_model
 from archeng.repair import Repairer
 from archeng.sampling import feasible_points
+from case_studies.shared.seeds import SeedRecord
 from case_studies.wind_farm.model import build_model
 from case_studies.wind_farm.published import scenario
 from case_studies.wind_farm.simulator import MinusAnnualEnergy
@@ -68,9 +68,9 @@ def setup_for(turbines: int, calls: int = CALLS) -> Setup:
     )
 
 
-@dataclass(frozen=True)
-class Record:
-    """What came of one seed.
+@dataclass(frozen=True, kw_only=True)
+class Record(SeedRecord):
+    """What came of one seed; its curve counts the calls of all searches.
 
     Attributes
     ----------
@@ -83,11 +83,8 @@ class Record:
     seconds, simulator_seconds : float
     x_m, y_m : list of float
         The best layout.
-    curve : list of (calls, MWh)
-        Best annual energy after so many calls, those of all searches counted.
     """
 
-    seed: int
     aep_mwh: float
     searches_mwh: list[float]
     calls: int
@@ -96,16 +93,6 @@ class Record:
     simulator_seconds: float
     x_m: list[float]
     y_m: list[float]
-    curve: list[tuple[int, float]]
-
-    def calls_to(self, aep: float) -> int | None:
-        """Return after how many calls a layout was better than this; None if never."""
-        return next((calls for calls, best in self.curve if best > aep), None)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Record:
-        """Return the record that JSON holds."""
-        return cls(**{**data, "curve": [(int(c), float(e)) for c, e in data["curve"]]})
 
 
 def run_seed(

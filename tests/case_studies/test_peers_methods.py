@@ -11,11 +11,12 @@ import pytest
 
 import archeng
 from case_studies.peers import runs
-from case_studies.peers.adapters import METHODS, NOT_INSTALLED, Method, chosen, fingerprint
+from case_studies.peers.adapters import METHODS, NOT_INSTALLED, Method, fingerprint
 from case_studies.peers.case import Case
 from case_studies.peers.constraints import within_slack
 from case_studies.peers.recorder import Finished
 from case_studies.peers.variants import VARIANTS, Variant
+from case_studies.shared.arguments import chosen
 
 INSTALLED = [name for name, method in METHODS.items() if method.installed]
 EASY = Variant("easy", 0.05, VARIANTS["plain"].seen)
@@ -211,9 +212,9 @@ def test_version_of_archeng_changes_with_its_source(tmp_path: Path) -> None:
 
 
 def test_method_names() -> None:
-    assert chosen(None) == list(METHODS)
-    assert chosen("scipy-de, archeng") == ["scipy-de", "archeng"]
+    assert chosen(None, METHODS) == list(METHODS)
+    assert chosen("scipy-de, archeng", METHODS) == ["scipy-de", "archeng"]
     with pytest.raises(ValueError, match="no method is named simplex; there are archeng, "):
-        chosen("archeng,simplex")
+        chosen("archeng,simplex", METHODS)
     with pytest.raises(ValueError, match="there are"):
-        chosen(" ")
+        chosen(" ", METHODS)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from case_studies import airfoil, comparison_record, fuel_blend, rankine_cycle, truss, water_network
+from case_studies import airfoil, fuel_blend, rankine_cycle, truss, water_network
 from case_studies import wind_farm as wind
+from case_studies.shared import comparison
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "docs/benchmarks"
@@ -18,9 +19,7 @@ def read(path: Path) -> dict:
 
 def seeds_of(record, path):
     data = read(path)
-    return data, [
-        record(**{**r, "curve": [(int(c), float(v)) for c, v in r["curve"]]}) for r in data["seeds"]
-    ]
+    return data, [record.from_data(seed) for seed in data["seeds"]]
 
 
 def wind_table(path):
@@ -56,7 +55,7 @@ def methods_table(path):
     from case_studies.rankine_cycle.__main__ import COLUMNS as CYCLE
 
     columns = {"fuel_blend": FUEL, "rankine_cycle": CYCLE}[path.stem]
-    return comparison_record.table(read(path)["runs"], columns)
+    return comparison.table(read(path)["runs"], columns)
 
 
 TABLES = {

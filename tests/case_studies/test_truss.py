@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from study_commands import is_picture, refused, run_twice
 
 import archeng
 from case_studies.engineering import problem
@@ -15,7 +16,7 @@ from case_studies.truss.__main__ import main
 from case_studies.truss.cases import DENSITY, EULER, YOUNG
 from case_studies.truss.optimum import ends
 from case_studies.truss.rules import crossing, least_panel
-from case_studies.truss.study import Record, improvements, run_seed
+from case_studies.truss.study import Record, run_seed
 
 
 def by_stiffness(case, x) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
@@ -271,15 +272,6 @@ def test_one_seed_does_not_depend_on_the_workers():
     assert Record.from_data(json.loads(json.dumps(first.__dict__))) == first
 
 
-def test_curves_count_only_designs_within_all_limits():
-    class Call:
-        def __init__(self, objective, acceptable):
-            self.objective, self.acceptable = objective, acceptable
-
-    calls = [Call(1.0, False), Call(5.0, True), Call(6.0, True), Call(4.0, True)]
-    assert improvements(calls) == [(2, 5.0), (4, 4.0)]
-
-
 # -- the command line -----------------------------------------
 
 
@@ -287,26 +279,17 @@ def test_command_line(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     out = tmp_path / "new" / "truss"
     arguments = ["--case", "sizing", "--seeds", "1", "--calls", "16", "--out", str(out)]
-    assert main(arguments) == 0
-    first = capsys.readouterr()
-    assert "- illegal calls: 0 of 16, judged in numpy; failed calls: 0" in first.out
-    assert "| before | 8392.94 | +65.840 % | yes | yes |" in first.out
+    shown, _ = run_twice(main, arguments, out / "sizing.json", capsys)
+    assert "- illegal calls: 0 of 16, judged in numpy; failed calls: 0" in shown.out
+    assert "| before | 8392.94 | +65.840 % | yes | yes |" in shown.out
     assert (
-        "| reference, with formulas and gradients | 5060.85 | +0.000 % | yes | yes |" in first.out
+        "| reference, with formulas and gradients | 5060.85 | +0.000 % | yes | yes |" in shown.out
     )
-    assert "16/16 calls" in first.err
-    for name in ("sizing_truss.png", "sizing_convergence.png"):
-        assert (out / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    data = json.loads((out / "sizing.json").read_text())
-    assert [r["seed"] for r in data["seeds"]] == [1]
-    assert main(arguments) == 0  # nothing left to run
-    second = capsys.readouterr()
-    assert (second.out, second.err) == (first.out, "")
+    assert "16/16 calls" in shown.err
+    assert is_picture(out / "sizing_truss.png")
+    assert is_picture(out / "sizing_convergence.png")
     arguments[5] = "17"
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert "choose another --out" in capsys.readouterr().err
+    assert "choose another --out" in refused(main, arguments, capsys)
 
 
 def test_an_interrupted_seed_is_not_recorded(tmp_path, capsys, monkeypatch):
@@ -322,8 +305,5 @@ def test_an_interrupted_seed_is_not_recorded(tmp_path, capsys, monkeypatch):
 
 
 def test_command_line_mistakes(capsys):
-    for arguments in (["--case", "roof"], ["--seeds", "0"], ["--workers", "none"]):
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == 2
-    assert "--workers" in capsys.readouterr().err
+    for option, value in (("--case", "roof"), ("--seeds", "0"), ("--workers", "none")):
+        assert option in refused(main, [option, value], capsys)

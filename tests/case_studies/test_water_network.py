@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import json
 import os
 import pickle
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from study_commands import is_picture, refused, run_twice
 
 import archeng
 from case_studies.water_network import PipeNetwork, build_model, network, simulated_limits
@@ -19,7 +18,7 @@ from case_studies.water_network.limits import cost, exceeded
 from case_studies.water_network.networks import NAMES
 from case_studies.water_network.reference import gradient_optimum
 from case_studies.water_network.simulator import Epanet, _close, resilience, water_network
-from case_studies.water_network.study import Setup, improvements, optima, run_seed
+from case_studies.water_network.study import Setup, optima, run_seed
 
 pytestmark = pytest.mark.slow
 
@@ -283,40 +282,24 @@ def test_more_resilience_than_the_published_design_for_the_same_money():
     assert record.calls_to(0.99, -1.0) is None
 
 
-def test_curves_follow_the_sense():
-    calls = [(0.1, False), (0.2, True), (0.4, False), (0.3, True), (0.25, True)]
-    assert improvements(calls, -1.0) == [(2, 0.2), (4, 0.3)]
-    assert improvements(calls, 1.0) == [(2, 0.2)]
-
-
 # -- the command line -----------------------------------------
 
 
 def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     arguments = ["--plain", "--seeds", "1", "--calls", "250", "--out", str(out)]
-    assert main(arguments) == 0
-    first = capsys.readouterr()
-    assert "- infeasible calls: 0 of 250, judged in NumPy at every call" in first.out
-    assert "| best known with catalogue sizes | 419,000 | 0.2103 | 30.445 | none |" in first.out
-    assert "optimum by gradients 0.3778803" in first.out
-    assert "250/250 calls" in first.err
     name = "two_loop_resilience_plain_250"
-    assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    data = json.loads(Path(out / f"{name}.json").read_text())
+    shown, data = run_twice(main, arguments, out / f"{name}.json", capsys)
+    assert "- infeasible calls: 0 of 250, judged in NumPy at every call" in shown.out
+    assert "| best known with catalogue sizes | 419,000 | 0.2103 | 30.445 | none |" in shown.out
+    assert "optimum by gradients 0.3778803" in shown.out
+    assert "250/250 calls" in shown.err
+    assert is_picture(out / f"{name}.png")
     assert data["provenance"]["wntr"]
-    assert [r["seed"] for r in data["seeds"]] == [1]
-    assert main(arguments) == 0  # nothing left to run
-    second = capsys.readouterr()
-    assert (second.out, second.err) == (first.out, "")
 
 
 def test_command_line_mistakes(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--network", "three_loop"])
-    assert stop.value.code == 2
+    assert "three_loop" in refused(main, ["--network", "three_loop"], capsys)
     (tmp_path / "two_loop_resilience_60.json").write_text('{"seeds": [{}]}')
-    with pytest.raises(SystemExit) as stop:
-        main(["--quick", "--out", str(tmp_path)])
-    assert stop.value.code == 2
-    assert "choose another --out" in capsys.readouterr().err
+    arguments = ["--quick", "--out", str(tmp_path)]
+    assert "choose another --out" in refused(main, arguments, capsys)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from study_commands import is_picture, refused, run_twice
 
 import archeng
 from case_studies.wind_farm import (
@@ -92,7 +93,18 @@ def test_published_figures():
 
 def test_tables_say_what_is_wrong_with_a_layout():
     farm = scenario(36)
-    record = Record(1, 8e5, [8e5], 10, 0, 1.0, 0.5, [], [], [(1, 8e5)])
+    record = Record(
+        seed=1,
+        curve=[(1, 8e5)],
+        aep_mwh=8e5,
+        searches_mwh=[8e5],
+        calls=10,
+        infeasible_calls=0,
+        seconds=1.0,
+        simulator_seconds=0.5,
+        x_m=[],
+        y_m=[],
+    )
     table = published_table(farm, [record])
     assert "| 12, method not given |  | 882,383.3 | +19.58 % | no: 0.0049 m outside |" in table
     assert "| no: spacing 94 m short | 820,394.2 (spacing violated) |" in table
@@ -226,28 +238,18 @@ def test_curves_keep_what_matters():
 def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "farm"
     arguments = ["--seeds", "1", "--calls", "160", "--out", str(out)]
-    assert main(arguments) == 0
-    first = capsys.readouterr()
-    assert "- infeasible calls: 0 of 154, judged in numpy at every call" in first.out
-    assert "| 12, method not given |  | 421,561.9 | +14.89 % | no: 3.5 m outside |" in first.out
-    assert "0 of 1 seeds" in first.out
-    assert "seed 1: 154/160 calls, best " in first.err
-    for name in ("16_layout.png", "16_convergence.png"):
-        assert (out / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    data = json.loads((out / "16_turbines.json").read_text())
+    shown, data = run_twice(main, arguments, out / "16_turbines.json", capsys)
+    assert "- infeasible calls: 0 of 154, judged in numpy at every call" in shown.out
+    assert "| 12, method not given |  | 421,561.9 | +14.89 % | no: 3.5 m outside |" in shown.out
+    assert "0 of 1 seeds" in shown.out
+    assert "seed 1: 154/160 calls, best " in shown.err
+    assert is_picture(out / "16_layout.png")
+    assert is_picture(out / "16_convergence.png")
     assert data["provenance"]["py_wake"]
-    assert [r["seed"] for r in data["seeds"]] == [1]
-    assert main(arguments) == 0  # nothing left to run
-    second = capsys.readouterr()
-    assert (second.out, second.err) == (first.out, "")
 
 
 def test_command_line_mistakes(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--turbines", "17"])
-    assert stop.value.code == 2
+    assert "17" in refused(main, ["--turbines", "17"], capsys)
     (tmp_path / "16_turbines.json").write_text('{"setup": {}, "seeds": []}')
-    with pytest.raises(SystemExit) as stop:
-        main(["--quick", "--out", str(tmp_path)])
-    assert stop.value.code == 2
-    assert "choose another --out" in capsys.readouterr().err
+    arguments = ["--quick", "--out", str(tmp_path)]
+    assert "choose another --out" in refused(main, arguments, capsys)

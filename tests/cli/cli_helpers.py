@@ -100,7 +100,7 @@ def calls(journal: Path) -> list[tuple[str, float, str]]:
     """Return design (hexadecimal), objective and status of every call."""
     opened = Journal.read(journal)
     try:
-        records = [stored.evaluation for stored in opened.calls()]
+        records = [stored.call for stored in opened.calls()]
     finally:
         opened.close()
     return [(e.x.tobytes().hex(), e.objective, e.status) for e in records]

@@ -10,7 +10,7 @@ import pexpect
 import pytest
 from cli_helpers import PATIENCE, command, environment
 
-from archeng.cli.templates import templates
+from archeng.cli.new import templates
 
 BASH = shutil.which("bash") or "bash"
 COMMANDS = {

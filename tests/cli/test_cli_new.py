@@ -11,7 +11,7 @@ import pytest
 from cli_helpers import ROOT, command, contents, process, write_study
 
 from archeng.cli.study_file import read_study
-from archeng.cli.templates import templates
+from archeng.cli.new import templates
 
 
 def test_the_list_describes_every_template(capsys: pytest.CaptureFixture[str]) -> None:

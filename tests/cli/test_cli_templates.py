@@ -20,7 +20,7 @@ import psutil
 import pytest
 from cli_helpers import PATIENCE, ROOT, calls, command, environment, process, terminal, typed
 
-from archeng.cli.templates import templates
+from archeng.cli.new import templates
 from archeng.errors import JournalError
 
 pytestmark = pytest.mark.slow

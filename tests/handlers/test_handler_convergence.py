@@ -208,7 +208,7 @@ def test_gamma_converges_to_the_lagrange_multipliers() -> None:
         settings=settings_of("al", tol_x=1e-6),
     )
     run.run()
-    search, rows = run.course.search, run.feasible_set.rows
+    search, rows = run.state.search, run.feasible_set.rows
     names = [rows[j].name for j in Sides.of(run.feasible_set).row]
     for k in range(3):
         assert search.gamma[names.index(f"row {k}")] == pytest.approx(expected[k], abs=1e-4)
@@ -245,7 +245,7 @@ def test_a_linear_program_ends_in_its_vertex(seed: int) -> None:
     )
     result = run.run()
     np.testing.assert_allclose(result.x, known.x, atol=1e-8)
-    assert {run.feasible_set.rows[j].name for j in run.course.search.rows} == active
+    assert {run.feasible_set.rows[j].name for j in run.state.search.rows} == active
     assert set(result.active) == active
     assert result.history[-1].n_active == n
     assert result.n_infeasible_calls == 0
@@ -264,10 +264,10 @@ def test_limits_are_released_when_the_optimum_is_inside() -> None:
         settings=settings_of("active-set-es"),
     )
     run.ask()
-    assert run.course.search.n_active == 3
+    assert run.state.search.n_active == 3
     result = run.run()
     assert result.stop_reason is StopReason.TARGET
-    assert len(run.course.search.rows) == 0
+    assert len(run.state.search.rows) == 0
     assert result.history[0].n_active == 3
 
 

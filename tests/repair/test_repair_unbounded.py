@@ -19,7 +19,7 @@ from archeng.runner.team import RepairTeam
 
 
 def box(lower: float | None = None) -> Model:
-    """A product that can be straightened, or not: it depends on where one looks."""
+    """A product that can be reformulated, or not: it depends on where one looks."""
     model = Model("box")
     x = [model.variable(name, lower=lower, start=4.0, scale=3.0) for name in "abc"]
     model.subject_to(x[0] * x[1] * x[2] >= 8, name="volume")
@@ -61,7 +61,7 @@ def test_a_resumed_run_is_the_same_run(
     assert len(seen) == len(designs) - cut
 
 
-def test_every_process_straightens_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_process_reformulates_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that begins with a late distribution repairs as the first process does."""
     sent: list[Any] = []
     monkeypatch.setattr("archeng.runner.team.Workers", lambda task, count: sent.append(task))

@@ -21,12 +21,12 @@ from scipy.optimize import NonlinearConstraint
 
 from archeng import from_scipy
 from archeng.model import Model, compile_model
-from archeng.repair import Repairer, RepairKind, sparse
+from archeng.repair import Repairer, RepairKind, linearised
 from archeng.repair.least_distance import LeastDistance, lower_root
+from archeng.repair.linearised import SparseRows, is_large
 from archeng.repair.problem import Metric, ProblemMaker
-from archeng.repair.sparse import SparseRows, is_large
+from archeng.repair.reformulation import Reformulation
 from archeng.repair.step import CompiledSteps
-from archeng.repair.straight import Straightened
 from archeng.repair.working_set import WorkingSetSteps
 from archeng.settings import Settings
 from case_studies import cec2006, engineering
@@ -58,7 +58,7 @@ def make(monkeypatch):
     """Repairers that take a model for a large or for a small one."""
 
     def build(fs, limit, chosen=None):
-        monkeypatch.setattr(sparse, "LARGE_MODEL", limit)
+        monkeypatch.setattr(linearised, "LARGE_MODEL", limit)
         repairer = Repairer(fs, chosen)
         centre = np.zeros(fs.n)
         repairer.repair(centre, metric(centre))  # the solvers are made by the first repair
@@ -138,8 +138,8 @@ def test_sparse_products_are_the_dense_ones(make_set):
 
 
 def problems(fs, x, d):
-    straight = Straightened(fs, fs)
-    problem = ProblemMaker(straight, 1e-11).make(Metric.of(fs, d), x, fs.values(x))
+    reformulation = Reformulation(fs, fs)
+    problem = ProblemMaker(reformulation, 1e-11).make(Metric.of(fs, d), x, fs.values(x))
     return problem, (problem.nearest, problem.pinned)
 
 
@@ -160,7 +160,7 @@ def check_same_step(a, b):
         assert (a.longest, a.slope) == pytest.approx((b.longest, b.slope), rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["straight", "plain", "augmented", "reflected"])
+@pytest.mark.parametrize("kind", ["identity", "plain", "augmented", "reflected"])
 def test_steps_are_those_with_all_rows(kind: str):
     """From points with violated rows, with and without multipliers and shifts."""
     fs, rng = farm(12), np.random.default_rng(3)
@@ -181,7 +181,7 @@ def test_steps_are_those_with_all_rows(kind: str):
                 (np.zeros(fs.n), 0 * u, 0.0),
                 (0.3 * rng.standard_normal(fs.n), u, 0.01 * rng.standard_normal(fs.m)),
             ):
-                check_same_look(working.look(z, weights), dense.look(z, weights))
+                check_same_look(working.evaluate(z, weights), dense.evaluate(z, weights))
                 a, b = (steps.step(kind, shift=shift) for steps in (working, dense))
                 check_same_step(a, b)
                 n_solved += a.solved
@@ -199,7 +199,7 @@ def test_elastic_steps_are_those_with_all_rows():
             z = 0.1 * rng.standard_normal(fs.n)
             for steps in (dense, working):
                 steps.load(problem, low, high)
-                steps.look(z, np.zeros(fs.m))
+                steps.evaluate(z, np.zeros(fs.m))
             a, b = (steps.step("elastic", price=50.0) for steps in (working, dense))
             assert a.solved
             check_same_step(a, b)
@@ -212,10 +212,10 @@ def test_rows_that_are_undefined_leave_the_linearisation():
     dense, working = CompiledSteps(fs), WorkingSetSteps(fs)
     for steps in (dense, working):
         steps.load(problem, low, high)
-        seen = steps.look(np.zeros(8), np.zeros(fs.m))
+        seen = steps.evaluate(np.zeros(8), np.zeros(fs.m))
         assert seen.violation == np.inf
         assert not seen.satisfied
-    a, b = (steps.step("straight") for steps in (working, dense))
+    a, b = (steps.step("identity") for steps in (working, dense))
     assert a.solved
     assert b.solved
     np.testing.assert_allclose(a.d, b.d, atol=1e-9)

@@ -1,27 +1,23 @@
-"""Reports as files: HTML and PDF, the command, and what is in them."""
+"""Reports as HTML files: what is in them, and the command."""
 
 from __future__ import annotations
 
 import dataclasses
 import html.parser
-import io
 import math
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pypdf
 import pytest
 from report_studies import HOSTILE, HOSTILE_MESSAGE, run
 
 from archeng import Result, StopReason, read_journal
 from archeng.cli import main
 from archeng.errors import SettingsError
-from archeng.report.html import section_html, to_html
-from archeng.report.pdf import to_pdf_report
-from archeng.report.sections import sections
-from archeng.report.shown import short
+from archeng.plain_text import short
+from archeng.report import sections, to_html
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +43,7 @@ class Page(html.parser.HTMLParser):
 
 def words(result: Result) -> Page:
     """The page without its figures."""
-    return Page("".join(section_html(part, lambda _: "") for part in sections(result.shown)))
+    return Page("".join(part.html for part in sections(result)))
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +55,13 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def beam(journal: Path) -> Page:
-    assert main(["report", str(journal), "--pdf"]) == 0
+    assert main(["report", str(journal)]) == 0
     return Page(journal.with_suffix(".html").read_text())
 
 
 @pytest.fixture(scope="module")
 def strange() -> Page:
-    return Page(to_html(run("strange").shown))
+    return Page(to_html(run("strange")))
 
 
 def test_the_page_needs_nothing_else(beam: Page) -> None:
@@ -109,34 +105,6 @@ def test_hostile_names_are_text(strange: Page) -> None:
     assert any(HOSTILE_MESSAGE in text for text in strange.texts)
     assert "<i>sum</i> $_" in strange.texts
     assert "<b>m</b>" in strange.texts
-
-
-def test_pdf(beam: Page, journal: Path) -> None:
-    reader = pypdf.PdfReader(io.BytesIO(journal.with_suffix(".pdf").read_bytes()))
-    assert all(abs(float(p.mediabox.width) - 595) < 1 for p in reader.pages)
-    text = "\n".join(page.extract_text() for page in reader.pages)
-    titles = [section.title for section in sections(read_journal(journal).shown)]
-    outline: Any = reader.outline
-    assert [item.title for item in outline] == titles
-    for word in (*titles, "slenderness", "the mesh is tangled", "0.01118", "tol_objective"):
-        assert word in text, word
-    assert f"{len(reader.pages)} / {len(reader.pages)}" in text
-
-
-def test_pdf_of_strange_names_and_of_nothing() -> None:
-    result = run("strange", max_evaluations=12)
-    text = "".join(p.extract_text() for p in pypdf.PdfReader(_pdf(result)).pages)
-    assert "<script>document" in text
-    assert "$\\frac{x$" in text
-    empty = dataclasses.replace(
-        result, evaluations=(), history=(), x=np.full(3, math.nan), fun=math.nan, activity=()
-    )
-    text = "".join(p.extract_text() for p in pypdf.PdfReader(_pdf(empty)).pages)
-    assert "No call has ended yet" in text
-
-
-def _pdf(result: Result) -> io.BytesIO:
-    return io.BytesIO(to_pdf_report(result.shown))
 
 
 def test_a_page_of_a_run_without_any_success() -> None:

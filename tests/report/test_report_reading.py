@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from report_studies import STUDIES, comparable, run
+from report_studies import STUDIES, comparable, run, start
 
 import archeng
 from archeng import Status, StopReason, read_journal
 from archeng.errors import JournalError
 from archeng.journal import Journal
 from archeng.runner import JournalReader
-
-HERE = Path(__file__).resolve().parent
-
-
-def start(name: str, journal: Path, seconds: float) -> subprocess.Popen[bytes]:
-    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-    script = str(HERE / "report_studies.py")
-    return subprocess.Popen([sys.executable, script, name, str(journal), str(seconds)], env=env)
 
 
 def wait_for_calls(journal: Path, count: int) -> None:

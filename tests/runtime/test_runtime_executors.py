@@ -31,8 +31,7 @@ from runtime_helpers import (
 import archeng
 from archeng import Design, StopReason
 from archeng.errors import ExecutorError, SettingsError
-from archeng.simulator import make_pool
-from archeng.simulator.processes import Processes
+from archeng.simulator import Workers, make_pool
 
 pytestmark = pytest.mark.slow
 
@@ -197,7 +196,7 @@ def test_bad_workers_are_refused_before_any_call(workers: Any) -> None:
 def test_numpy_integers_are_numbers_of_processes() -> None:
     pool = make_pool(np.int64(2), bowl, None)
     try:
-        assert isinstance(pool, Processes)
+        assert isinstance(pool, Workers)
     finally:
         pool.close()
 

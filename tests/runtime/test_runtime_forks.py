@@ -30,7 +30,7 @@ from runtime_helpers import (
 import archeng
 from archeng import Design
 from archeng.errors import SimulatorError
-from archeng.simulator.watchdog import watchdog
+from archeng.simulator.watchdog import Tree, watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -229,22 +229,22 @@ def test_a_run_that_is_ended_takes_its_programs_along(
 
 
 def test_a_watchdog_that_somebody_kills_is_replaced() -> None:
-    program = subprocess.Popen(["sleep", "600"])
+    trees = [Tree(["sleep", "600"])]
     try:
-        watchdog.watch("a-mark", program.pid)
+        first = watchdog._process
+        assert first is not None
+        first.kill()
+        first.wait()
+        trees.append(Tree(["sleep", "600"]))
         assert watchdog._process is not None
-        watchdog._process.kill()
-        watchdog._process.wait()
-        first = watchdog._process.pid
-        watchdog.watch("another-mark")
-        assert watchdog._process.pid != first
+        assert watchdog._process.pid != first.pid
         assert alive(watchdog._process.pid)
     finally:
-        watchdog.forget("another-mark")
-        watchdog.forget("a-mark")
+        for tree in trees:
+            tree.kill()
+            tree.process.wait()
+            watchdog.forget(tree)
         watchdog.rest()
-        program.kill()
-        program.wait()
     assert watchdog._process is None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng import Design, Evaluation, Model, Result, Settings
-from archeng.journal.arrays import packed, unpacked
+from archeng.codec import dumps, loads
 
 Vector = NDArray[np.float64]
 Limits = Mapping[str, tuple[float | None, float | None]]
@@ -80,14 +80,14 @@ def as_version_2(path: Path) -> None:
         connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     connection.execute("DROP TABLE candidates")
     (text,) = connection.execute("SELECT value FROM header WHERE key = 'options'").fetchone()
-    options = unpacked(text)
+    options = loads(text)
     del options["simulated"]
-    connection.execute("UPDATE header SET value = ? WHERE key = 'options'", (packed(options),))
+    connection.execute("UPDATE header SET value = ? WHERE key = 'options'", (dumps(options),))
     (text,) = connection.execute("SELECT value FROM state").fetchone()
-    state = unpacked(text)
-    for key in ("weights", "margins", "prices", "expected"):
-        state["search"]["memory"].pop(key, None)
-    connection.execute("UPDATE state SET value = ?", (packed(state),))
+    state = loads(text)
+    restarts = state.pop("restarts")
+    state |= {"n_restarts": restarts["number"], "ended": restarts["ended"]}
+    connection.execute("UPDATE state SET value = ?", (dumps(state),))
     connection.execute("PRAGMA user_version = 2")
     connection.commit()
     connection.close()

@@ -417,7 +417,7 @@ def test_what_is_remembered_are_feasible_designs() -> None:
     run = Run(curved(), valley, seed=4, max_evaluations=30)
     while not run.stopped:
         run.step()
-    notes = run.course.search.notes
+    notes = run.state.search.notes
     assert isinstance(notes.trust, Trust)
     assert notes.starts.shape[1] == 3
     model = curved()

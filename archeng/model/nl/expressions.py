@@ -1,7 +1,7 @@
 """Expressions of ``.nl`` files: operators by number, in prefix order, one token a line.
 
 Numbers of the operators: D. M. Gay, "Writing .nl files", Sandia report SAND2005-7907P, 2005,
-tables 5 to 8.
+tables 5 to 8; https://ampl.github.io/nlwrite.pdf (a report has no DOI).
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ def _token(number: int, text: str, lines: Iterator[tuple[int, str]]) -> Token:
 
 
 def _next(lines: Iterator[tuple[int, str]]) -> tuple[int, str]:
-    found = next(lines, None)
-    if found is None:
+    line = next(lines, None)
+    if line is None:
         raise ValueError("the file ends in the middle of an expression")
-    return found
+    return line
 
 
 def count(text: str) -> int:

@@ -10,14 +10,14 @@ import numpy as np
 
 from archeng.checks import file_path, flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.constraint import Constraint, half_width
+from archeng.model.advice import IMPORT_HINTS
+from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model
 from archeng.model.nl.reader import NlFile, read
-from archeng.model.relation import Row
-from archeng.model.variable import Variable, make_variable
+from archeng.model.variable import Variable, guessed_start_and_scale, make_variable
 
 
-@named_options(ModelError)
+@named_options(ModelError, IMPORT_HINTS)
 def from_nl(
     path: str | Path,
     *,
@@ -57,22 +57,11 @@ def from_nl(
     file = file_path("path", path, ModelError)
     scale = mapping("scale", scale, ModelError)
     flag("objective", objective, ModelError)
-    try:
-        contents = read(_text(file))
-    except ValueError as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
+    contents = _contents(file)
     names = _names(file.with_suffix(".col"), "x", contents.variables, 0)
     others = contents.objectives + contents.logical
     rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
-    problems = {
-        _owner(key, rows): why
-        for key, why in contents.problems.items()
-        if objective or not key.startswith("O")
-    }
-    if problems:
-        raise UnsupportedModelError(f"{file}", problems)
+    _refuse_problems(file, contents, rows, objective)
     unknown = sorted(scale.keys() - set(names))
     if unknown:
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
@@ -87,6 +76,26 @@ def from_nl(
         expression = ca.SX(contents.with_linear("G", 0, body))
         model.set_objective(expression, "maximize" if maximize else "minimize")
     return model
+
+
+def _contents(file: Path) -> NlFile:
+    try:
+        return read(_text(file))
+    except ModelError:
+        raise
+    except ValueError as error:
+        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
+
+
+def _refuse_problems(file: Path, contents: NlFile, rows: list[str], objective: bool) -> None:
+    """Raise if something that is needed cannot be imported."""
+    problems = {
+        _owner(key, rows): why
+        for key, why in contents.problems.items()
+        if objective or not key.startswith("O")
+    }
+    if problems:
+        raise UnsupportedModelError(f"{file}", problems)
 
 
 def _text(file: Path) -> str:
@@ -133,27 +142,17 @@ def _owner(segment: str, rows: list[str]) -> str:
 def _variable(contents: NlFile, i: int, label: str, scale: Mapping[str, float]) -> Variable:
     assert contents.bounds is not None
     low, high = contents.bounds[i]
-    bounded = np.isfinite(low) and np.isfinite(high)
-    guess = None if bounded else float(np.clip(0.0, low, high))
-    start = contents.start.get(i, guess)
-    default = None if start is None or bounded else max(abs(start), 1.0) / 5.0
-    return make_variable(
-        label,
-        lower=low,
-        upper=high,
-        start=start,
-        scale=scale.get(label, default),
-        unit="",
-        shape=(),
-    )
+    given = contents.start.get(i), scale.get(label)
+    start, deviation = guessed_start_and_scale(low, high, *given)
+    return make_variable(label, lower=low, upper=high, start=start, scale=deviation)
 
 
 def _constraints(
     contents: NlFile, rows: list[str], width: float | None, source: str
 ) -> list[Constraint]:
-    found = []
+    constraints = []
     for i, (low, high) in enumerate(contents.row_limits or []):
         if (low, high) != (-np.inf, np.inf):
             body = ca.SX(contents.with_linear("J", i, contents.bodies[i]))
-            found.append(Constraint(rows[i], (Row(body, low, high),), width, source))
-    return found
+            constraints.append(Constraint(rows[i], (Row(body, low, high),), width, source))
+    return constraints

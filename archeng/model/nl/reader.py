@@ -1,6 +1,7 @@
 """Reading a text ``.nl`` file into plain data; every count and every index is checked.
 
-The format: D. M. Gay, "Writing .nl files", Sandia report SAND2005-7907P, 2005.
+The format: D. M. Gay, "Writing .nl files", Sandia report SAND2005-7907P, 2005,
+https://ampl.github.io/nlwrite.pdf (a report has no DOI).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from archeng.model.domain import refusal
 from archeng.model.nl.expressions import (
     UnsupportedTokenError,
     build,
@@ -21,7 +23,7 @@ from archeng.model.nl.expressions import (
     read_tokens,
 )
 
-_HEADER_LINES = 10
+_HEADER_LINES = 10  # of every .nl file
 _SEGMENT = re.compile(r"[FSVCLOdxrbkKJG]")
 
 
@@ -150,7 +152,7 @@ def _header(lines: list[str], total: int) -> NlFile:
     nonzeros = [*numbers[6], 0, 0]
     file = NlFile(variables, rows, objectives, sizes[5], nonzeros[0], nonzeros[1])
     if sum(numbers[5]):
-        file.problem("variables", f"{sum(numbers[5])} are discrete; relax or fix them")
+        file.problem("variables", refusal("discrete", f"{sum(numbers[5])} in the header"))
     if sum(numbers[4][1:2]):
         file.problem("F segments", "imported functions cannot be differentiated symbolically")
     if sizes[5]:

@@ -1,4 +1,7 @@
-"""`from_pyomo`: walk the active components of a Pyomo model and build a `Model`."""
+"""`from_pyomo`: walk the active components of a Pyomo model and build a `Model`.
+
+`ModelValues` is the way back: it writes the values of a design into the Pyomo model.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,12 @@ from pyomo.core.base.var import Var
 
 from archeng.checks import flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.constraint import Constraint, half_width
+from archeng.model.advice import IMPORT_HINTS
+from archeng.model.constraint import Constraint, Row, half_width
+from archeng.model.domain import refusal
 from archeng.model.model import Model
 from archeng.model.pyomo.expressions import Converter, constant
-from archeng.model.relation import Row
-from archeng.model.variable import Variable, make_variable, symbol_name
+from archeng.model.variable import Variable, guessed_start_and_scale, make_variable, symbol
 
 logger = logging.getLogger("archeng")
 
@@ -42,7 +46,7 @@ _WHY = {
     "Disjunction": "disjunctions; reformulate (they need discrete variables)",
     "Disjunct": "a disjunct; deactivate it or make it a Block",
     "LogicalConstraint": "logical constraints are discrete",
-    "BooleanVar": "Boolean variables are discrete; make it a Param",
+    "BooleanVar": refusal("discrete", "true or false") + ", or make it a Param",
     "DerivativeVar": "a derivative that is not discretised; apply a dae transformation first",
     "Integral": "an integral that is not discretised; apply a dae transformation first",
     "ExternalGreyBoxBlock": "a grey box is code, not formulas: deactivate it (b.deactivate()) and "
@@ -77,7 +81,7 @@ def has_objective(model: Any) -> bool:
     return isinstance(model, BlockData) and next(_objectives(model), None) is not None
 
 
-@named_options(ModelError)
+@named_options(ModelError, IMPORT_HINTS)
 def from_pyomo(
     model: Any,
     *,
@@ -135,8 +139,8 @@ def from_pyomo(
 
 def _build(name: str, state: _Import, goal: tuple[Any, bool] | None) -> Model:
     result = Model(name)
-    for _, symbol, record in state.variables.values():
-        result.add_symbol(symbol, record)
+    for _, own_symbol, record in state.variables.values():
+        result.add_symbol(own_symbol, record)
     result.add_constraints(state.constraints)
     if goal is not None:
         result.set_objective(goal[0], "maximize" if goal[1] else "minimize")
@@ -210,11 +214,9 @@ def _factors(block: Any) -> SuffixFinder:
 
 def _variable(var: Any, state: _Import) -> Any:
     """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
-    known = state.variables.get(id(var))
-    if known is None:
-        symbol = ca.SX.sym(symbol_name(var.name))
-        known = state.variables[id(var)] = (var, symbol, _record(var, state))
-    return known[1]
+    if id(var) not in state.variables:
+        state.variables[id(var)] = (var, symbol(ca.SX, var.name), _record(var, state))
+    return state.variables[id(var)][1]
 
 
 def _record(var: Any, state: _Import) -> Variable:
@@ -224,36 +226,28 @@ def _record(var: Any, state: _Import) -> Variable:
     if var.fixed:
         if var.value is None:
             state.problem(name, "fixed, but it has no value")
-        value = 0.0 if var.value is None else float(var.value)
-        return make_variable(
-            name, lower=value, upper=value, start=value, scale=None, unit=unit, shape=()
-        )
+        fixed = 0.0 if var.value is None else float(var.value)
+        return make_variable(name, lower=fixed, upper=fixed, start=fixed, unit=unit)
     lower, upper = _bounds(var, state)
-    start = None if var.value is None else float(var.value)
-    scale = state.scale.get(name)
-    if not (np.isfinite(lower) and np.isfinite(upper)):
-        if start is None:
-            start = float(np.clip(0.0, lower, upper))
-        if scale is None:
-            factor = state.factors.find(var)
-            scale = (1.0 / abs(factor) if factor else max(abs(start), 1.0)) / 5.0
-            state.guessed.append(name)
+    value = None if var.value is None else float(var.value)
+    given, magnitude = state.scale.get(name), None
+    if given is None and not (np.isfinite(lower) and np.isfinite(upper)):
+        state.guessed.append(name)
+        factor = state.factors.find(var)
+        magnitude = 1.0 / abs(factor) if factor else None
+    start, scale = guessed_start_and_scale(lower, upper, value, given, magnitude)
     try:
-        return make_variable(
-            name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=()
-        )
+        return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
     except ModelError as error:
         state.problem(name, str(error))
-        return make_variable(name, lower=0, upper=1, start=0, scale=None, unit=unit, shape=())
+        return make_variable(name, lower=0, upper=1, start=0, unit=unit)
 
 
 def _bounds(var: Any, state: _Import) -> tuple[float, float]:
     """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
     ranges = list(var.domain.ranges())
     if any(r.isdiscrete() for r in ranges):
-        state.problem(
-            var.name, f"discrete variable ({var.domain.name}); fix it or relax its domain"
-        )
+        state.problem(var.name, refusal("discrete", var.domain.name))
         return 0.0, 1.0
     if len(ranges) != 1 or not hasattr(ranges[0], "closed"):
         state.problem(var.name, f"domain {var.domain.name} is not one interval")
@@ -308,17 +302,68 @@ def _objectives(block: Any) -> Iterator[Any]:
 
 
 def _objective(block: Any, converter: Converter, state: _Import) -> tuple[Any, bool] | None:
-    found = list(_objectives(block))
-    if not found:
+    goals = list(_objectives(block))
+    if not goals:
         raise ModelError(
             f"There is no simulator, and Pyomo model {block.name!r} has no active objective to "
             "take its place."
         )
-    if len(found) > 1:
-        for goal in found[1:]:
-            state.problem(goal.name, f"a second active objective besides {found[0].name!r}")
+    if len(goals) > 1:
+        for goal in goals[1:]:
+            state.problem(goal.name, f"a second active objective besides {goals[0].name!r}")
         return None
-    expression, problems = converter.convert(found[0].expr)
+    expression, problems = converter.convert(goals[0].expr)
     for why in problems:
-        state.problem(found[0].name, why)
-    return ca.SX(expression), not found[0].is_minimizing()
+        state.problem(goals[0].name, why)
+    return ca.SX(expression), not goals[0].is_minimizing()
+
+
+# -- writing values -----------------------------------------------------------------------------
+
+
+class ModelValues:
+    """The variables of a Pyomo model by their full names, ready to take values.
+
+    Parameters
+    ----------
+    model : Pyomo model or block
+        Names are looked up in the whole model that it belongs to.
+    names : iterable of str
+        The variables that will be set.
+
+    Raises
+    ------
+    ModelError
+        If the model lacks one of them.
+    """
+
+    def __init__(self, model: Any, names: Any) -> None:
+        root = model.model()
+        every = {
+            var.name: var
+            for var in root.component_data_objects(Var, active=None, descend_into=Block)
+        }
+        wanted = list(names)
+        missing = [name for name in wanted if name not in every]
+        if missing:
+            raise ModelError(
+                f"Pyomo model {root.name!r} has no variable {', '.join(missing)}; it is not the "
+                "model of this design."
+            )
+        # what is fixed now has its value; what a simulator fixes later is still the design's
+        self._variables = {name: every[name] for name in wanted if not every[name].fixed}
+
+    def set(self, values: Mapping[str, float]) -> None:
+        """Set the variables that were free at first; the others have their value."""
+        for name, var in self._variables.items():
+            var.set_value(float(values[name]), skip_validation=True)
+
+
+def copy_of(model: Any) -> tuple[Any, Any]:
+    """Copy a whole model; return the copy and, in it, the given block (the copy itself if whole).
+
+    The first must be kept: a block holds its model only weakly.
+    """
+    root = model.model()
+    clone = root.clone()
+    return clone, clone if model is root else clone.find_component(model)

@@ -1,4 +1,4 @@
-"""Pyomo expressions as CasADi SX: Pyomo's own visitor and one table of handlers.
+"""Pyomo expressions as CasADi SX: Pyomo's own visitor and one table of converters.
 
 A named ``Expression`` is converted once and its SX node is shared by everything that uses it,
 so nested expressions grow neither in time nor in size. Parts without variables (parameters,
@@ -20,28 +20,15 @@ from pyomo.core.expr import logical_expr, numeric_expr, relational_expr
 from pyomo.core.expr.numvalue import value
 from pyomo.core.expr.visitor import StreamBasedExpressionVisitor, identify_mutable_parameters
 
-Handler = Callable[[Any, Sequence[Any]], Any]
+NodeConverter = Callable[[Any, Sequence[Any]], Any]
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "exp": ca.exp,
-    "log": ca.log,
-    "log10": ca.log10,
-    "sqrt": ca.sqrt,
-    "sin": ca.sin,
-    "cos": ca.cos,
-    "tan": ca.tan,
-    "asin": ca.asin,
-    "acos": ca.acos,
-    "atan": ca.atan,
-    "sinh": ca.sinh,
-    "cosh": ca.cosh,
-    "tanh": ca.tanh,
-    "asinh": ca.asinh,
-    "acosh": ca.acosh,
-    "atanh": ca.atanh,
-    "ceil": ca.ceil,
-    "floor": ca.floor,
-}
+    name: getattr(ca, name)
+    for name in (
+        "exp", "log", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+        "tanh", "asinh", "acosh", "atanh", "ceil", "floor",
+    )
+}  # fmt: skip
 
 
 class UnsupportedNodeError(Exception):
@@ -79,7 +66,7 @@ def _first(node: Any, arguments: Sequence[Any]) -> Any:
     return arguments[0]
 
 
-def _fold(function: Callable[[Any, Any], Any]) -> Handler:
+def _fold(function: Callable[[Any, Any], Any]) -> NodeConverter:
     return lambda node, arguments: reduce(function, arguments)
 
 
@@ -90,7 +77,7 @@ def _external(node: Any, arguments: Sequence[Any]) -> Any:
     )
 
 
-_HANDLERS: dict[type, Handler] = {
+_CONVERTERS: dict[type, NodeConverter] = {
     numeric_expr.NegationExpression: lambda node, a: -a[0],
     numeric_expr.ProductExpression: lambda node, a: a[0] * a[1],
     numeric_expr.DivisionExpression: lambda node, a: a[0] / a[1],
@@ -128,7 +115,7 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         self._shared: dict[int, tuple[Any, dict[str, None]]] = {}
         self._open: list[dict[str, None]] = []  # reasons found in each open named expression
         self._alive: list[Any] = []  # keeps the ids in _shared valid
-        self._handlers: dict[type, Handler] = {}
+        self._converters: dict[type, NodeConverter] = {}
 
     def convert(self, expression: Any) -> tuple[Any, list[str]]:
         """Return the SX of an expression and what was unsupported in it."""
@@ -168,13 +155,13 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
 
     def exitNode(self, node: Any, data: Sequence[Any]) -> Any:  # noqa: D102
         if node.is_named_expression_type():
-            found = self._open.pop()
-            self._open[-1].update(found)
-            self._shared[id(node)] = (data[0], found)
+            reasons = self._open.pop()
+            self._open[-1].update(reasons)
+            self._shared[id(node)] = (data[0], reasons)
             self._alive.append(node)
             return data[0]
         try:
-            return self._handler(type(node))(node, data)
+            return self._converter(type(node))(node, data)
         except UnsupportedNodeError as reason:
             return self._problem(str(reason))
         except (ArithmeticError, TypeError, ValueError) as error:
@@ -182,14 +169,14 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
 
     # -- helpers ----------------------------------------------------------------------------
 
-    def _handler(self, kind: type) -> Handler:
-        if kind not in self._handlers:
-            known = (_HANDLERS[c] for c in kind.__mro__ if c in _HANDLERS)
-            handler = next(known, None)
-            if handler is None:
+    def _converter(self, kind: type) -> NodeConverter:
+        if kind not in self._converters:
+            inherited = (_CONVERTERS[c] for c in kind.__mro__ if c in _CONVERTERS)
+            converter = next(inherited, None)
+            if converter is None:
                 raise UnsupportedNodeError(f"{kind.__name__} is not supported")
-            self._handlers[kind] = handler
-        return self._handlers[kind]
+            self._converters[kind] = converter
+        return self._converters[kind]
 
     def _leaf(self, leaf: Any) -> Any:
         if _is_logical(leaf):

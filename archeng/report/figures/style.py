@@ -1,19 +1,23 @@
-"""One look for all figures."""
+"""One look for all figures: colours, fonts, parts of axes; figures as SVG."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from archeng.records import Floats
-from archeng.report.shown import Shown
+from archeng.errors import MissingPackageError
+from archeng.records import CallRecord, Floats
 
 BLUE, ORANGE, RED, GREEN, VIOLET = "#1f5fa8", "#d9822b", "#c0392b", "#2e8b57", "#7b5ea7"
 GREY, LIGHT, DOT, INK = "#9aa5b1", "#c9d1d9", "#aeb8c2", "#263238"
 MANY = 2000  # points from which on they are drawn as pixels: vectors would make files huge
 
-STYLE: Any = {
+_STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
     "text.usetex": False,
@@ -42,13 +46,72 @@ STYLE: Any = {
     "savefig.facecolor": "white",
     "svg.fonttype": "path",
     "svg.hashsalt": "archeng",
-    "pdf.fonttype": 42,
 }
 
 
-def calls_axis(shown: Shown) -> Floats:
+def check_matplotlib() -> None:
+    """Raise a `MissingPackageError` if matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            "Plots need matplotlib. Install it with: pip install 'archeng[plot]'"
+        ) from error
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Draw in our style, whatever the user's is."""
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def to_svg(figure: Any) -> bytes:
+    """Return a figure as SVG; the same figure gives the same bytes.
+
+    Texts are outlines, which look the same everywhere. If our font lacks a letter (Chinese, for
+    instance), they are texts, and whoever shows the figure takes a font that has it.
+    """
+    data, lacks_letters = _saved(figure, "path")
+    return _saved(figure, "none")[0] if lacks_letters else data
+
+
+def _saved(figure: Any, texts: str) -> tuple[bytes, bool]:
+    """Return a figure as SVG, and whether matplotlib warned that a letter has no outline.
+
+    Its other warnings, that panels are too small for their labels, help nobody who reads a report.
+    """
+    import matplotlib
+
+    stream = io.BytesIO()
+    with warnings.catch_warnings(record=True) as caught, styled():
+        warnings.simplefilter("always", UserWarning)
+        with matplotlib.rc_context({"svg.fonttype": texts}):
+            figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": "archeng"})
+    return stream.getvalue(), any("missing from font" in str(w.message) for w in caught)
+
+
+def call_numbers(calls: Sequence[CallRecord]) -> Floats:
     """Numbers (k,) of the calls, from 1."""
-    return np.arange(1, len(shown.evaluations) + 1, dtype=float)
+    return np.arange(1, len(calls) + 1, dtype=float)
+
+
+def panels(figure: Any, count: int, height: float, heading: str, **shared: bool) -> list[Any]:
+    """Return axes over the calls, at most three in a row, under a heading if there is one."""
+    columns = 2 if count == 4 else min(3, count)
+    rows = -(-count // columns)
+    figure.set_size_inches(10, height * rows + 0.7)
+    grid = figure.subplots(rows, columns, squeeze=False, **shared).reshape(-1)
+    for axes in grid[count:]:
+        axes.set_axis_off()
+    for axes in grid[max(count - columns, 0) : count]:
+        axes.set_xlabel("simulator calls")
+        axes.tick_params(labelbottom=True)
+    if heading:
+        figure.suptitle(heading, parse_math=False, fontsize=10.5)
+    return list(grid[:count])
 
 
 def dots(axes: Any, x: Floats, y: Floats, color: str, size: float = 4, **more: Any) -> Any:
@@ -67,12 +130,15 @@ def title(axes: Any, text: str, **more: Any) -> None:
     axes.set_title(text, x=0.0, ha="left", parse_math=False, **more)
 
 
+def say(axes: Any, text: str) -> None:
+    """Write a text into the middle of empty axes."""
+    middle: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+    axes.text(0.5, 0.5, text, color="#7a858f", parse_math=False, wrap=True, **middle)
+
+
 def nothing(axes: Any, text: str) -> None:
-    """Say in empty axes why they are empty."""
-    axes.text(
-        0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#7a858f",
-        parse_math=False, wrap=True,
-    )  # fmt: skip
+    """Say in empty axes why they are empty, and leave nothing else of them."""
+    say(axes, text)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.grid(False)

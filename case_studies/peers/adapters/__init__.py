@@ -100,21 +100,3 @@ METHODS: dict[str, Method] = {
         Method("optuna-tpe", "optuna", "tpe:solve"),
     )
 }
-
-
-def chosen(names: str | None) -> list[str]:
-    """Return the methods of a comma-separated list, all of them for None.
-
-    Raises
-    ------
-    ValueError
-        There is no method of that name; the message lists those there are.
-    """
-    if names is None:
-        return list(METHODS)
-    found = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    unknown = [name for name in found if name not in METHODS]
-    if unknown or not found:
-        what = f"no method is named {', '.join(unknown)}" if unknown else "no method is named"
-        raise ValueError(f"{what}; there are {', '.join(METHODS)}.")
-    return found

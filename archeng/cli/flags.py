@@ -1,0 +1,119 @@
+"""Flags of commands: those of the table of options, and what several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from archeng.options import Option
+
+Decorator = Callable[[Any], Any]
+
+EXIT_CODES = """\
+exit codes:
+  0    done
+  1    done, but the answer is no: no feasible design (check), or no design that
+       satisfies all constraints (run, resume)
+  2    not done: wrong arguments, a wrong study, model or journal, a simulator that
+       cannot be used; standard error says why
+  130  stopped by Ctrl-C; what was simulated is in the journal
+"""
+_WORDS = {
+    "int": int,
+    "int, optional": int,
+    "int or mapping, optional": int,
+    "float, optional": float,
+    "path, optional": click.Path(),
+}
+"""What a word after a flag is, by the type of its option; of others a number or a text."""
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def verbatim(*texts: str) -> str:
+    """Return paragraphs that click shows as they are, not wrapped."""
+    return "\n\n".join(f"\b\n{text.rstrip()}" for text in texts)
+
+
+def command(name: str, examples: str) -> Decorator:
+    """Declare a command; its docstring is the help, which ends with examples and exit codes."""
+    epilog = verbatim(f"examples:\n{examples}", EXIT_CODES)
+    return click.command(name, epilog=epilog, context_settings=CONTEXT)
+
+
+def target(name: str, **more: Any) -> Decorator:
+    """Declare the argument that names a study, a file or a journal; none is the present folder."""
+    return click.argument(name, type=click.Path(), **{"required": False, **more})
+
+
+def file(*names: str, help: str, **more: Any) -> Decorator:
+    """Declare a flag that takes the path of a file."""
+    return click.option(*names, type=click.Path(), **{"metavar": "FILE", **more}, help=help)
+
+
+def switch(*names: str, help: str) -> Decorator:
+    """Declare a flag without a value."""
+    return click.option(*names, is_flag=True, help=help)
+
+
+def as_json(help: str = "Print JSON, for scripts.") -> Decorator:
+    """Declare ``--json``."""
+    return switch("--json", "as_json", help=help)
+
+
+object_name = click.option(
+    "--object",
+    "object_name",
+    metavar="NAME",
+    help="Name of the model, or of a function without arguments that returns it, in a Python file "
+    "(default: `model`, or the only model in it).",
+)
+
+
+def of_a_run(function: Any) -> Any:
+    """Declare what `run` and `resume` share beside the options of the table."""
+    for flag in (
+        as_json("Print the result as JSON, for scripts."),
+        switch("--quiet", help="No progress."),
+        file("--output", help="Save the result as JSON."),
+        object_name,
+    ):
+        function = flag(function)
+    return function
+
+
+def from_the_table(options: Iterable[Option]) -> Decorator:
+    """Declare the flags of options; those that are not typed are None, or empty."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed([o for o in options if o.flag]):
+            function = _flag(option)(function)
+        return function
+
+    return decorate
+
+
+def _flag(option: Option) -> Decorator:
+    name = f"--{option.name.replace('_', '-')}"
+    if option.kind == "bool":
+        return switch(name, help=option.help)
+    if option.kind == "sequence of paths":
+        return file(name, help=option.help, multiple=True, metavar="JOURNAL")
+    kind: Any = click.Choice(option.words) if option.words else _WORDS.get(option.kind)
+    metavar = None if kind else option.name.upper()
+    return click.option(name, type=kind or _number_or_text, metavar=metavar, help=option.help)
+
+
+def _number_or_text(text: str) -> int | str:
+    """Return an integer where one is typed: ``4``, but ``threads:4``."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def typed(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were typed; the others keep the study's or the library's default."""
+    return {k: v for k, v in options.items() if v is not None and v != () and v is not False}

@@ -1,0 +1,68 @@
+"""What commands write: texts for a terminal; JSON for scripts, null for numbers not finite."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from archeng.plain_text import visible
+from archeng.result import Result
+
+
+def write(text: str) -> None:
+    """Write a text and the end of its line; what would steer a terminal is shown as a code."""
+    sys.stdout.write(visible(f"{text}\n"))
+
+
+def write_json(data: Any, stream: Any = None) -> None:
+    """Write data as JSON, to standard output unless another stream is given."""
+    text = json.dumps(plain(data), indent=2, allow_nan=False)
+    (sys.stdout if stream is None else stream).write(f"{text}\n")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def by_name(result: Result, x: Any) -> dict[str, float]:
+    """Return a vector of a run as numbers by the names of their variables."""
+    names = (name for v in result.variables for name in v.element_names())
+    return dict(zip(names, map(float, x), strict=True))
+
+
+def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
+    """Return what a script wants to know of a result."""
+    return {
+        "name": result.name,
+        "success": result.success,
+        "status": result.status.name,
+        "stop_reason": result.stop_reason.name,
+        "message": result.message,
+        "objective": result.fun,
+        "calls": result.nfev,
+        "infeasible_calls": result.n_infeasible_calls,
+        "failed_calls": sum(not e.good for e in result.evaluations),
+        "design": by_name(result, result.x),
+        "active": result.active,
+        "simulated": {
+            s.name: {"value": s.value, "lower": s.lower, "upper": s.upper, "holds": s.holds}
+            for s in result.simulated
+        },
+        "outputs": result.outputs,
+        "seed": result.provenance["seed"],
+        "journal": None if journal is None else str(journal),
+    }

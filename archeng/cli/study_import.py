@@ -1,0 +1,226 @@
+"""The Python files of a study: imported for as long as they are needed, with their errors told.
+
+A study has a model, a simulator, options and, if wanted, workers of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+
+from archeng.cli.study_file import Source, StudyFile
+from archeng.errors import ArchengError, ModelError
+from archeng.model import Model, as_model, is_importable, is_pyomo, of_casadi
+
+_USUAL = ("model", "make_model", "build_model", "create_model")  # names of models in files
+
+
+@dataclass(frozen=True)
+class OpenStudy:
+    """A study with its Python objects, while its modules are imported."""
+
+    model: Any
+    simulator: Any
+    options: Mapping[str, Any]
+    workers: Any = field(default_factory=contextlib.nullcontext)
+    """Context manager that gives the workers; of `nullcontext` none."""
+
+
+@contextlib.contextmanager
+def opened(target: StudyFile | Path, name: str | None = None) -> Iterator[OpenStudy]:
+    """Import the files of a study; ``name`` is that of the model object, if given."""
+    if isinstance(target, StudyFile):
+        with _from_toml(target, name) as study:
+            yield study
+        return
+    with imported(target) as module:
+        yield OpenStudy(
+            find_model(module, name), getattr(module, "simulator", None), _options_of(module)
+        )
+
+
+@contextlib.contextmanager
+def _from_toml(study: StudyFile, name: str | None) -> Iterator[OpenStudy]:
+    with contextlib.ExitStack() as stack:
+        modules: dict[Path, ModuleType] = {}
+
+        def module(source: Source) -> ModuleType:
+            path = source.path.resolve()
+            if path not in modules:
+                modules[path] = stack.enter_context(imported(source.path))
+            return modules[path]
+
+        model: Any = study.model.path
+        if model.suffix == ".py":
+            model = find_model(module(study.model), name or study.model.name)
+        simulator, own = None, None
+        if study.simulator is not None:
+            own = module(study.simulator)
+            simulator = _object(own, study.simulator.name or "simulator")
+        workers: Any = contextlib.nullcontext()
+        if study.workers is not None:
+            workers = _workers(module(study.workers), str(study.workers.name))
+        _send_by_value(study.folder, own)
+        options = {**study.options, "journal": study.journal}
+        yield OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
+
+
+@contextlib.contextmanager
+def _workers(module: ModuleType, name: str) -> Iterator[Any]:
+    """Call the study's function; what it returns is closed at the end."""
+    function = _object(module, name)
+    if not callable(function):
+        raise ModelError(f"{module.__file__}: {name} must be a function, got {function!r}.")
+    file = Path(str(module.__file__))
+    with contextlib.ExitStack() as stack:
+        with own_errors(file, f"in {name}()"):
+            workers = function()
+            if hasattr(workers, "__enter__"):
+                workers = stack.enter_context(workers)
+            elif hasattr(workers, "close"):
+                stack.callback(workers.close)
+        if workers is None:
+            raise ModelError(f"{file}: {name}() returned nothing; expected a Dask client, ...")
+        yield workers
+
+
+def _object(module: ModuleType, name: str) -> Any:
+    if not hasattr(module, name):
+        raise ModelError(f"{module.__file__}: there is no {name!r} in it.")
+    return getattr(module, name)
+
+
+def _named(model: Any, name: str | None, simulator: Any) -> Any:
+    """Give the model the name of the study."""
+    if name is None:
+        return model
+    if not isinstance(model, Model) and not is_pyomo(model):
+        model = as_model(model, objective=simulator is None)
+    model.name = name
+    return model
+
+
+def _send_by_value(folder: Path, simulator: ModuleType | None) -> None:
+    """Let workers on other machines do without the files of the study, as far as possible.
+
+    A module with something in it that cannot be sent, such as CasADi symbols, is imported by the
+    workers, which have to find it.
+    """
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if module is simulator or not isinstance(file, str):
+            continue
+        if not Path(file).is_relative_to(folder):
+            continue
+        if "site-packages" not in Path(file).relative_to(folder).parts:
+            cloudpickle.register_pickle_by_value(module)
+            if not _can_be_sent(module):
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+def _can_be_sent(module: ModuleType) -> bool:
+    try:
+        cloudpickle.dumps(module)
+    except Exception:  # objects may raise anything
+        return False
+    return True
+
+
+def _options_of(module: ModuleType) -> dict[str, Any]:
+    """Return the dictionary ``options`` of a Python file: keywords of `archeng.solve`."""
+    options = getattr(module, "options", {})
+    if not isinstance(options, Mapping) or {"model", "simulator"} & set(options):
+        raise ModelError(
+            f"{module.__file__}: `options` must be a dictionary of keywords of archeng.solve, "
+            f"without model and simulator; got {options!r}."
+        )
+    return dict(options)
+
+
+# -- one file ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def imported(path: Path) -> Iterator[ModuleType]:
+    """Import a Python file; while the block runs its folder is on the path, as for a script."""
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file.")
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_study"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ModelError(f"{path}: cannot be imported as a Python module.")
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    try:
+        with own_errors(path, "while it was imported"):
+            spec.loader.exec_module(module)
+        cloudpickle.register_pickle_by_value(module)  # workers need not find the file
+        yield module
+    finally:
+        sys.path[:] = before
+        sys.modules.pop(name, None)
+
+
+def find_model(module: ModuleType, name: str | None) -> Any:
+    """Return the model object of a module."""
+    if name is not None:
+        return _made(module, name)
+    for usual in _USUAL:
+        if hasattr(module, usual):
+            return _made(module, usual)
+    models = {k: v for k, v in vars(module).items() if is_importable(v)}
+    if len({id(v) for v in models.values()}) == 1:
+        return next(iter(models.values()))
+    what = f"several models ({', '.join(models)})" if models else "no model"
+    raise ModelError(
+        f"{module.__file__}: {what} in it. Call it `model` (or a function `make_model`), or say "
+        "--object NAME."
+    )
+
+
+def _made(module: ModuleType, name: str) -> Any:
+    """Return an object of the module; a function is called."""
+    value = _object(module, name)
+    if not inspect.isfunction(value):
+        return value
+    with own_errors(Path(str(module.__file__)), f"in {name}()"):
+        return value()
+
+
+@contextlib.contextmanager
+def own_errors(path: Path, where: str) -> Iterator[None]:
+    """Report whatever goes wrong in the user's file as an error of that file, with its line."""
+    try:
+        yield
+    except ArchengError as error:
+        line = f"{path.name}{_line_in(path, error)}"
+        if line not in str(error):
+            error.args = (f"{line}: {error}", *error.args[1:])
+        raise
+    except (Exception, SystemExit) as error:
+        said = of_casadi(error)
+        if said is None:
+            line = _line_in(path, error)
+            said = f"{path}{line}: {type(error).__name__} {where}: {error}"
+        raise ModelError(said) from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return ``:12``, the last line of a file on the way to an error; nothing if there is none."""
+    steps = traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in steps if Path(step.filename).resolve() == path.resolve()]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    return f":{lines[-1]}" if lines else ""

@@ -1,0 +1,200 @@
+"""What an argument of a command stands for: a study, one of its files, or the run of a journal."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from archeng.cli.output import by_name
+from archeng.cli.study_file import FILE, StudyFile, read_study
+from archeng.errors import StudyFileError
+from archeng.journal import Journal, readable
+from archeng.records import CallRecord
+from archeng.result import Result, Status
+from archeng.runner import read_journal
+from archeng.strategy import StopReason
+
+_JOURNALS = ("*.db", "*.sqlite", "*.sqlite3")  # how journals are usually named
+_SQLITE = b"SQLite format 3\0"  # how the files of SQLite begin
+_MOVE = ("at", "machine", "calls", "changes")
+
+
+def study_or_file(argument: str | None, command: str) -> StudyFile | Path:
+    """Return the study of a folder or of a ``study.toml``, or the path of another file.
+
+    Parameters
+    ----------
+    argument : str or None
+        As typed; None is the present folder.
+    command : str
+        That was typed, for the message.
+
+    Raises
+    ------
+    StudyFileError
+        If there is no study, or its file is wrong.
+    """
+    path = Path(argument or ".")
+    if path.is_dir():
+        if not (path / FILE).is_file():
+            raise StudyFileError(_no_study(argument, path, command))
+        return read_study(path / FILE)
+    return read_study(path) if path.suffix == ".toml" else path
+
+
+def journal_of(argument: str | None, command: str) -> Path:
+    """Return the journal of a study, or the journal itself.
+
+    Raises
+    ------
+    StudyFileError
+        If there is no study, or it has no journal yet.
+    """
+    target = study_or_file(argument, command)
+    if isinstance(target, Path):
+        return target
+    if not target.journal.exists():
+        raise StudyFileError(
+            f"{_short(target.journal)}: this study has no journal yet; `archeng run` begins one."
+        )
+    return _short(target.journal)
+
+
+def study_beside(journal: Path) -> StudyFile | None:
+    """Return the study of the folder that a journal is in, if it is the study's journal."""
+    if not (journal.parent / FILE).is_file():
+        return None
+    study = read_study(journal.parent / FILE)
+    return study if study.journal.resolve() == journal.resolve() else None
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, as journals are."""
+    with path.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
+
+
+@contextlib.contextmanager
+def opened_journal(path: Path) -> Iterator[Journal]:
+    """Open a journal to look at it; strange contents are errors about that journal."""
+    with contextlib.closing(Journal.read(path)) as journal, readable(path):
+        yield journal
+
+
+@dataclass(frozen=True, eq=False)
+class JournalRun:
+    """The run of a journal: its result so far, what was stored when it began, and its moves."""
+
+    path: Path
+    result: Result
+    header: Mapping[str, Any]
+    moves: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> JournalRun:
+        """Read a journal, also while its run goes on."""
+        result = read_journal(path)
+        with opened_journal(path) as journal:
+            return cls(path, result, journal.header(), journal.moves())
+
+    @cached_property
+    def best(self) -> CallRecord | None:
+        """The call of the best design that satisfies all constraints."""
+        if self.result.status in (Status.NONE, Status.VIOLATING):
+            return None
+        calls = (e for e in self.result.evaluations if e.acceptable)
+        return next(e for e in calls if np.array_equal(e.x, self.result.x))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the run, with the limits of the latest process."""
+        options: Mapping[str, Any] = self.result.provenance["options"]
+        return options
+
+    @property
+    def state(self) -> str:
+        """``running``, ``ended``, or ``stopped``: cut off before an end."""
+        if self.result.ended:
+            return "ended"
+        return "running" if self.result.stop_reason is StopReason.RUNNING else "stopped"
+
+    @property
+    def simulator_seconds(self) -> float:
+        """Time in the simulator."""
+        return sum(e.seconds for e in self.result.evaluations)
+
+    @property
+    def design(self) -> dict[str, float]:
+        """The best design by name; empty if there is none."""
+        return {} if self.best is None else by_name(self.result, self.best.x)
+
+    def data(self) -> dict[str, Any]:
+        """Return where the run stands, as plain data."""
+        result, best = self.result, self.best
+        last = result.history[-1] if result.history else None
+        return {
+            "journal": str(self.path.resolve()),
+            "name": result.name,
+            "state": self.state,
+            "stop_reason": result.stop_reason.name if result.ended else None,
+            "begun": self.header["created"],
+            "machine": self.header["machine"],
+            "moves": [{k: move[k] for k in _MOVE} for move in self.moves],
+            "seed": result.provenance["seed"],
+            "calls": result.nfev,
+            "max_evaluations": self.options["max_evaluations"],
+            "calls_by_status": dict(sorted(Counter(e.status for e in result.evaluations).items())),
+            "infeasible_calls": result.n_infeasible_calls,
+            "simulator_seconds": self.simulator_seconds,
+            "generations": len(result.history),
+            "restarts": 0 if last is None else last.restart,
+            "sigma": None if last is None else last.sigma,
+            "active_constraints": None if last is None else last.n_active,
+            "simulated": sorted(s.name for s in result.simulated),
+            "best": best
+            and {
+                "call": best.index + 1,
+                "objective": best.objective,
+                "design": self.design,
+                "constraints": dict(best.constraints),
+                "outputs": dict(best.outputs),
+            },
+            "resume": self.how_to_resume(),
+        }
+
+    def how_to_resume(self) -> str:
+        """Return what goes on with the run; of a script's the script has to."""
+        try:
+            beside = study_beside(self.path) is not None
+        except StudyFileError:
+            beside = True
+        shown = _short(self.path.resolve())
+        if beside or self.header["own_objective"]:
+            return f"`archeng resume {shown}`"
+        return (
+            f"archeng.resume({str(shown)!r}, simulator), or `archeng resume {shown} FILE.py` with "
+            "the file of its simulator,"
+        )
+
+
+def _no_study(argument: str | None, folder: Path, command: str) -> str:
+    where = "here" if argument is None else f"in {argument}"
+    text = f"There is no {FILE} {where}."
+    journals = sorted(p.name for kind in _JOURNALS for p in folder.glob(kind))
+    if journals and command not in ("run", "check"):
+        shown = journals[0] if argument is None else str(Path(argument) / journals[0])
+        return f"{text} For a journal say `archeng {command} {shown}`."
+    return f"{text} Make a study with `archeng new my_study`, or name a study's folder or file."
+
+
+def _short(path: Path) -> Path:
+    """Return a path relative to the present folder if it is in it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

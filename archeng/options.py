@@ -1,0 +1,371 @@
+"""The table of options: every option of a run, declared once.
+
+The checks of :func:`archeng.solve`, `Run` and :func:`archeng.resume`, their docstrings, the flags
+of the command line, the keys of ``study.toml``, the options of the Pyomo solver and the tables of
+the reference are made from it. How the method works inside is in `archeng.settings`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from archeng.checks import (
+    Check,
+    choice,
+    file_path,
+    flag,
+    integer,
+    is_integer,
+    is_real,
+    optional,
+    real,
+    seconds,
+    shown,
+    takes_one,
+)
+from archeng.errors import SettingsError
+from archeng.model import Sense
+from archeng.settings import Settings
+from archeng.simulator import OnFailure, retry_counts
+
+SimulatorTakes = Literal["design", "model"]
+
+_LARGEST_SEED = 2**128 - 1  # that of NumPy's own entropy, which results show as their seed
+_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have for a journal
+
+
+class OnResume(Enum):
+    """What becomes of an option when a run goes on; the value is shown in the reference."""
+
+    FIXED = "no"  # that of the journal counts
+    LIMIT = "yes"  # replaces that of the journal, if it is given
+    FREE = "may"  # each process has its own
+    SAME = "must be the same"  # if it is given
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a run.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        Its type, as the documentation has it.
+    check : Check
+        Returns the value in its plain type, or raises an error that names the option.
+    help : str
+        One line.
+    more : str
+        What else there is to say, for the reference.
+    default : object
+        Of :func:`archeng.solve`.
+    without : str
+        What holds if it is not given.
+    on_resume : OnResume
+    words : tuple of str
+        All values, if it is one of a few words.
+    flag : bool
+        Whether the command line has it.
+    section : str or None
+        The section of ``study.toml`` that has it.
+    pyomo : bool
+        Whether it goes into ``options`` of the Pyomo solver.
+    solve : bool
+        Whether :func:`archeng.solve` has it; else only :func:`archeng.resume`.
+    """
+
+    name: str
+    kind: str
+    check: Check
+    help: str
+    more: str = ""
+    default: Any = None
+    without: str = "none"
+    on_resume: OnResume = OnResume.FIXED
+    words: tuple[str, ...] = ()
+    flag: bool = True
+    section: str | None = "run"
+    pyomo: bool = True
+    solve: bool = True
+
+    def checked(self, value: Any) -> Any:
+        """Return a value in its plain type.
+
+        Raises
+        ------
+        SettingsError
+        """
+        return self.check(self.name, value)
+
+
+def _one_of(literal: Any) -> dict[str, Any]:
+    """Return type, words and check of an option that is one of the words of a Literal."""
+    words = get_args(literal)
+    kind = "{" + ", ".join(f'"{word}"' for word in words) + "}"
+    return {"kind": kind, "words": words, "check": partial(choice, allowed=words)}
+
+
+def _anything(name: str, value: Any) -> Any:
+    """Return a value that only the model can check."""
+    return value
+
+
+def _workers(name: str, value: Any) -> Any:
+    if value is None or is_integer(value, 1) or (is_integer(value, -1) and value == -1):
+        return value
+    if isinstance(value, str):
+        if "://" in value or re.fullmatch(r"threads:0*[1-9]\d*", value):
+            return value
+    elif callable(getattr(value, "submit", None)):
+        return value
+    raise SettingsError(
+        f'{name} must be a number of processes (-1: one per core), "threads:N", an executor with '
+        f"submit(), a Dask client, or the address of a Dask scheduler; got {shown(value)}."
+    )
+
+
+def _journals(name: str, value: Any) -> tuple[Path, ...]:
+    if isinstance(value, str | os.PathLike):
+        value = (value,)
+    if not isinstance(value, list | tuple):
+        raise SettingsError(f"{name} must be a list of paths of journals, got {shown(value)}.")
+    paths = tuple(file_path(name, path) for path in value)
+    for path in paths:
+        if path.suffix.lower() in _TABLES:
+            raise SettingsError(
+                f"{name}: {path} is a table, not a journal. reuse= takes the SQLite file that "
+                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
+                "table, give the journal that it was made from."
+            )
+    return paths
+
+
+def _settings(name: str, value: Any) -> Settings:
+    if value is not None and not isinstance(value, Settings):
+        raise SettingsError(f"{name} must be an archeng.Settings, got {shown(value)}.")
+    return value or Settings()
+
+
+def _simulated(name: str, value: Any) -> dict[str, tuple[float | None, float | None]]:
+    """Return the limits by name, infinite ones as None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise SettingsError(
+            f"{name} must map names of constraints to (lower, upper), such as "
+            f'{{"stress": (None, 250e6)}}; got {shown(value)}.'
+        )
+    for key in value:
+        if not isinstance(key, str) or not key:
+            raise SettingsError(f"{name}: names must be texts, got {shown(key)}.")
+    return {key: two_limits(f"{name}[{key!r}]", limits) for key, limits in value.items()}
+
+
+def two_limits(name: str, limits: Any) -> tuple[float | None, float | None]:
+    """Return the limits of a simulated constraint, infinite ones as None."""
+    if not isinstance(limits, list | tuple) or len(limits) != 2:
+        raise SettingsError(
+            f"{name} must be (lower, upper), None where there is no limit; got {shown(limits)}."
+        )
+    low, high = (_limit(name, value) for value in limits)
+    if low is None and high is None:
+        raise SettingsError(
+            f"{name} has no limit. What is only to be recorded belongs into the outputs of "
+            "archeng.Evaluation."
+        )
+    if low is not None and high is not None and not low < high:
+        raise SettingsError(
+            f"{name}: the lower limit {low!r} must be below the upper {high!r}. A simulation hits "
+            "a single value only by chance: give a band around it."
+        )
+    return low, high
+
+
+def _limit(name: str, value: Any) -> float | None:
+    if value is None or (isinstance(value, float) and math.isinf(value)):
+        return None
+    if not is_real(value):
+        raise SettingsError(f"{name}: {shown(value)} is not a number.")
+    return float(value)
+
+
+_TABLE = (
+    Option(
+        "simulated", "mapping, optional", _simulated,
+        "Limits of the constraints that the simulator returns: {name: (lower, upper)}.",
+        'Such as `{"stress": (None, 250e6), "first_mode": (40.0, None)}`. They may be violated '
+        "during the search; the result says whether they hold.",
+        flag=False, section=None,
+    ),
+    Option(
+        "max_evaluations", "int, optional", optional(partial(integer, least=1)),
+        "Hard limit on simulator calls.",
+        on_resume=OnResume.LIMIT,
+    ),
+    Option(
+        "max_time", "float, optional", optional(seconds),
+        "Seconds after which no further call is made; inf is no limit.",
+        "The search for a first feasible design counts, and without this option ends after two "
+        "minutes if it has found none. A run that goes on counts from its first beginning.",
+        on_resume=OnResume.LIMIT,
+    ),
+    Option(
+        "target", "float, optional", optional(real),
+        "Stop as soon as a design is at least this good.",
+        on_resume=OnResume.LIMIT,
+    ),
+    Option(
+        "seed", "int, optional", optional(partial(integer, least=0, most=_LARGEST_SEED)),
+        "Same seed, same run, bit for bit.",
+        without="a random one, recorded",
+    ),
+    Option(
+        "start", "mapping or array, optional", _anything,
+        "Where to begin; it is repaired if infeasible.",
+        without="the variables' `start`, or a feasible design that archeng prepares",
+        flag=False, section=None,
+    ),
+    Option(
+        "sigma", "float, array, mapping or matrix, optional", _anything,
+        "Initial standard deviation: for all variables, for each, or a covariance matrix.",
+        without="the variables' `scale`, or a fifth of the width between their bounds",
+        flag=False, section=None,
+    ),
+    Option(
+        "sense", '{"minimize", "maximize"}, optional',
+        optional(partial(choice, allowed=get_args(Sense))),
+        '"minimize" or "maximize" the objective.',
+        without='`"minimize"`; without a simulator the sense of the model\'s own objective',
+        words=get_args(Sense), section="study",
+    ),
+    Option(
+        "restarts", "int", partial(integer, least=0),
+        "BIPOP restarts after convergence, for objectives with several optima.",
+        default=0,
+    ),
+    Option(
+        "population_size", "int, optional", optional(partial(integer, least=4)),
+        "Candidates per generation, at least 4.",
+        "Four times the default or more make a global search, in which the surrogate is asked only "
+        "once the candidates have gathered.",
+        without="4 + floor(3 ln n)",
+    ),
+    Option(
+        "callback", "callable, optional", optional(takes_one),
+        "Called with the Run after each generation; raise StopIteration to stop.",
+        on_resume=OnResume.FREE, flag=False, section=None, pyomo=False,
+    ),
+    Option(
+        "settings", "Settings, optional", _settings,
+        "How the method works inside.",
+        without="`archeng.Settings()`",
+        on_resume=OnResume.SAME, flag=False, section=None,
+    ),
+    Option(
+        "simulator_takes", **_one_of(SimulatorTakes),
+        help='What the simulator is called with: a Design, or (Pyomo) the "model" itself.',
+        more='With `"model"` it gets a copy of the Pyomo model with the values of the design '
+        "loaded, one copy per worker.",
+        default="design", on_resume=OnResume.FREE, flag=False, section="study", pyomo=False,
+    ),
+    Option(
+        "workers", "int, str, executor or Dask client, optional", _workers,
+        "Where calls run: processes (-1: one per core), threads:N, a Dask scheduler's address.",
+        "Also any executor with `submit`, or a Dask client; in `study.toml` also a function of the "
+        'study, `"cluster.py:workers"`. The result does not depend on it.',
+        without="one call at a time, in this process",
+        on_resume=OnResume.FREE,
+    ),
+    Option(
+        "timeout", "float, optional", optional(seconds),
+        "Seconds that one call may take, then its process is killed; inf is no limit.",
+        "Needs worker processes (one is used if `workers` is not given).",
+        on_resume=OnResume.FREE,
+    ),
+    Option(
+        "retries", "int or mapping, optional", retry_counts,
+        "How often a failed call is repeated: one number, or one for each way to fail.",
+        "Such as `{failed: 1, timed_out: 0, lost: 2}`; one number holds for these three.",
+        without="a lost call (its worker died) once",
+        on_resume=OnResume.FREE,
+    ),
+    Option(
+        "max_failures", "int, optional", optional(partial(integer, least=0)),
+        "Stop when more calls than this have failed for good.",
+        on_resume=OnResume.FREE,
+    ),
+    Option(
+        "on_failure", **_one_of(OnFailure),
+        help='Failed candidates "rank_last", or the first failure is to "raise" an error.',
+        default="rank_last", on_resume=OnResume.FREE,
+    ),
+    Option(
+        "journal", "path, optional", optional(file_path),
+        "SQLite file that keeps every call; a run that dies goes on with resume.",
+    ),
+    Option(
+        "reuse", "sequence of paths", _journals,
+        "Journals of earlier runs, whose finished designs are not simulated again.",
+        default=(), on_resume=OnResume.FREE,
+    ),
+    Option(
+        "verbose", "bool", flag,
+        "Show progress on standard error.",
+        default=False, on_resume=OnResume.FREE, flag=False, section=None,
+    ),
+    Option(
+        "model", "optional", _anything,
+        "Must be that of the journal; needed if that cannot hold it, such as CasADi MX functions.",
+        on_resume=OnResume.SAME, flag=False, section=None, pyomo=False, solve=False,
+    ),
+    Option(
+        "retry_failed", "bool", flag,
+        "Simulate the failed calls of the unfinished generation again.",
+        "For a simulator that has been mended. The run is then no longer the one that would have "
+        "been.",
+        default=False, on_resume=OnResume.FREE, section=None, pyomo=False, solve=False,
+    ),
+)  # fmt: skip
+
+OPTIONS: Mapping[str, Option] = MappingProxyType({option.name: option for option in _TABLE})
+"""All options by name."""
+
+OPTION_NAMES = tuple(o.name for o in _TABLE if o.solve)
+"""Options of :func:`archeng.solve` and `Run`."""
+
+RESUME_NAMES = tuple(o.name for o in _TABLE if o.on_resume is not OnResume.FIXED)
+"""Options of :func:`archeng.resume`."""
+
+LIMIT_NAMES = tuple(o.name for o in _TABLE if o.on_resume is OnResume.LIMIT)
+"""Options that a run that goes on may have others of than its journal."""
+
+_CALLS = "archeng counts simulator calls: use max_evaluations=."
+FOREIGN_NAMES = MappingProxyType(
+    {
+        **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
+        "n_jobs": "Use workers=.",
+        "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to "
+        "ubx).",
+        "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
+        "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
+        "simulator returns into simulated=.",
+        "tol": "Use target= or max_evaluations=, or Settings(tol_x=..., tol_objective=...).",
+    }
+)
+"""What other packages call it, and what to write here."""
+
+
+def parameters(names: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and help of options, for docstrings."""
+    for name in names:
+        yield name, OPTIONS[name].kind, OPTIONS[name].help

@@ -1,0 +1,218 @@
+"""`Repair`: a repaired point and its certificate, and how an answer of a solver gets one.
+
+An answer counts if every row holds in floating point, as it was written, at the very vector that
+will be simulated. Its residual is that of the KKT conditions of the repair problem
+[SA22 eq:intersection, (5)], [SA22 eq:nearest, (6)], in whitened coordinates.
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.repair.problem import Problem, RowLimits
+from archeng.repair.sqp import SolverAnswer
+
+_POLISH_STEPS = 6  # of Newton's method, to move rows that are a hair outside onto their limits
+_POLISHED = 1e-3  # scaled violation beyond which polishing would lead astray
+_TOUCHED = 1e-7  # scaled distance of a row from its limit that polishing removes
+_ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
+_HELD = 1e-6  # multiplier of a row that holds the answer, relative to the largest
+
+
+class RepairKind(StrEnum):
+    """Which problem the repaired point solves."""
+
+    FEASIBLE = "feasible"  # the input was feasible and is returned bit for bit
+    INTERSECTION = "intersection"  # [SA22 eq:intersection, (5)]
+    NEAREST = "nearest"  # [SA22 eq:nearest, (6)]
+    PROPOSED = "proposed"  # a feasible design proposed by a model of the objective
+    FAILED = "failed"  # no feasible point was found
+    UNREPAIRED = "unrepaired"  # infeasible as sampled, and no repair was asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A repaired point with its certificate.
+
+    Attributes
+    ----------
+    kind : RepairKind
+    x : ndarray, shape (n,)
+        The repaired point; for ``FAILED`` the least violating one found.
+    distance_squared : float
+        Squared Mahalanobis distance to the input.
+    max_violation : float
+        Largest violation of any row at ``x``, in raw units; exactly 0 unless failed.
+    kkt_residual : float
+        Norm of the gradient of the Lagrangian at ``x`` relative to the repair distance, in
+        whitened coordinates; 0 for a feasible input.
+    active : tuple of int
+        Rows whose limit is reached at ``x``.
+    solver : str
+        ``none``, ``qp``, ``sqp`` or ``ipopt``.
+    iterations : int
+        Iterations of all solvers tried.
+    multipliers : tuple of float
+        Of the active rows, in units of half the squared distance per unit of the row; empty if
+        nothing was projected.
+    """
+
+    kind: RepairKind
+    x: Floats
+    distance_squared: float
+    max_violation: float
+    kkt_residual: float
+    active: tuple[int, ...]
+    solver: str
+    iterations: int
+    multipliers: tuple[float, ...] = ()
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the point satisfies every row exactly."""
+        return self.kind not in (RepairKind.FAILED, RepairKind.UNREPAIRED)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedPoint:
+    """A certified answer: the vector to simulate and what is known about it."""
+
+    y: Floats
+    values: Floats
+    feasible: bool
+    residual: float
+    solver: str
+    multipliers: Floats
+
+
+def repaired(kind: RepairKind, problem: Problem, point: CertifiedPoint, iterations: int) -> Repair:
+    """Return the certificate of a feasible answer."""
+    distribution = problem.metric.distribution
+    active = problem.active(point.values)
+    prices = np.abs(point.multipliers / problem.norms) * problem.reformulation.slopes(point.values)
+    return Repair(
+        kind=kind,
+        x=point.y,
+        distance_squared=distribution.distance_squared(problem.x, point.y),
+        max_violation=0.0,
+        kkt_residual=point.residual,
+        active=active,
+        solver=point.solver,
+        iterations=iterations,
+        multipliers=tuple(prices[list(active)].tolist()),
+    )
+
+
+def failed(
+    problem: Problem, point: CertifiedPoint, iterations: int, anchor: Floats | None
+) -> Repair:
+    """Return the record of a failure, as far away as the known feasible point if there is one.
+
+    A solver that gives up where it began would otherwise get the best g-rank.
+    """
+    distribution, x = problem.metric.distribution, problem.x
+    distance = distribution.distance_squared(x, point.y)
+    if anchor is not None:
+        distance = max(distance, distribution.distance_squared(x, anchor))
+    violation = float(problem.reformulation.written.violations(point.y).max())
+    active = problem.active(point.values)
+    return Repair(
+        RepairKind.FAILED, point.y, distance, violation, np.inf, active, point.solver, iterations
+    )
+
+
+def on_target(problem: Problem, point: CertifiedPoint, limits: RowLimits) -> bool:
+    """Whether the pinned rows of an intersection problem lie on their boundaries."""
+    with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
+        outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
+    return point.feasible and bool(outside.max() <= _ON_TARGET)
+
+
+def unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
+    """Return the record of a feasible point, given its rows (m,)."""
+    active = np.flatnonzero((values == fs.lower) | (values == fs.upper) | fs.equality)
+    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0)
+
+
+def is_better(a: CertifiedPoint, b: CertifiedPoint, fs: FeasibleSet) -> bool:
+    """Feasible before infeasible; then the smaller residual, or the smaller violation."""
+    if a.feasible != b.feasible:
+        return a.feasible
+    if a.feasible:
+        return a.residual < b.residual
+    return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
+
+
+def certified(
+    problem: Problem, answer: SolverAnswer, limits: RowLimits, name: str
+) -> CertifiedPoint:
+    """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
+    z, gradient = answer.z, answer.residual
+    y = problem.point(z)
+    values, feasible = problem.reformulation.values(y)
+    for _ in range(_POLISH_STEPS):
+        if feasible:
+            break
+        step = _polish_step(problem, y, values, limits)
+        if step is None:
+            break
+        z, gradient = z + step, None
+        y = problem.point(z)
+        values, feasible = problem.reformulation.values(y)
+    if not feasible:
+        return CertifiedPoint(y, values, False, np.inf, name, answer.multipliers)
+    if gradient is None:
+        gradient = _lagrangian_gradient(problem, y, answer.multipliers)
+    residual = gradient / (1.0 + float(np.abs(z).max()))
+    return CertifiedPoint(y, values, True, residual, name, answer.multipliers)
+
+
+def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits) -> Floats | None:
+    """Shortest step that puts all rows near or beyond a limit exactly onto it (Newton)."""
+    if not np.all(np.isfinite(values)):
+        return None
+    with np.errstate(over="ignore"):  # limits of 1e308
+        low = (limits[0] - values) / problem.norms
+        high = (limits[1] - values) / problem.norms
+    if max(low.max(), (-high).max()) > _POLISHED:
+        return None
+    below, above = low > -_TOUCHED, high < _TOUCHED
+    residual = np.where(above, high, np.where(below, low, 0.0))
+    chosen = above | below
+    A = problem.gradients(y)[chosen]
+    if not np.all(np.isfinite(A)):
+        return None
+    step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
+    return np.asarray(step, dtype=float)
+
+
+def has_margins(problem: Problem, values: Floats) -> bool:
+    """Whether all rows are at least half a margin inside their limits."""
+    room = problem.slack * problem.norms
+    lower, upper = problem.nearest
+    return bool(np.all((values >= lower - room) & (values <= upper + room)))
+
+
+def steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:
+    """Shortest and longest scaled gradient at y of the rows with a multiplier."""
+    held = np.abs(multipliers) > _HELD * (1.0 + float(np.abs(multipliers).max()))
+    lengths = np.linalg.norm(problem.gradients(y)[held], axis=1)
+    return float(lengths.min(initial=1.0)), float(lengths.max(initial=1.0))
+
+
+def _lagrangian_gradient(problem: Problem, y: Floats, multipliers: Floats) -> float:
+    """Largest entry of z + A^T multipliers, z the whitened displacement at y."""
+    A = problem.gradients(y)
+    if not np.all(np.isfinite(A)):
+        return float("inf")
+    z = problem.metric.distribution.whiten(y - problem.x)
+    return float(np.abs(z + A.T @ multipliers).max())

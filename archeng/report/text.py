@@ -1,0 +1,147 @@
+"""The text of ``print(result)``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from archeng.model.tables import number, text_table
+from archeng.records import Activity, RowAtBest, SimulatedAtBest
+from archeng.result import Result
+from archeng.surrogate import Optimality
+
+
+def result_text(result: Result) -> str:
+    """Design with units, simulated constraints, active constraints, calls used."""
+    calls = result.evaluations
+    parts = [
+        f"{result.name}: {result.status.value}",
+        f"stopped because {result.message}" if result.ended else result.message,
+        f"objective {result.fun:.10g} after {len(calls)} simulator calls, "
+        f"{result.n_infeasible_calls} of them at infeasible designs",
+    ]
+    if result.optimality is not None:
+        parts.append(optimality_text(result.optimality))
+    parts += ["", _variables(result)]
+    if result.simulated:
+        parts += ["", _simulated(result.simulated)]
+        count = sum(bool(e.violated) for e in calls)
+        parts.append(f"{count} of {len(calls)} calls violated a simulated constraint")
+    if result.outputs:
+        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
+        parts += ["", text_table(("output", "value"), outputs)]
+    active = [r for r in result.rows if r.active]
+    if active:
+        parts += ["", _rows(active)]
+    if any(a.active for a in result.activity):
+        parts += ["", _activity([a for a in result.activity if a.active])]
+    if any(np.isfinite(r.value) for r in result.rows):
+        total = len(result.rows)
+        parts += ["", f"{total - len(active)} of {total} constraints are not active"]
+    if calls:
+        parts.append(_repairs(result))
+    if result.failures:
+        last = result.failures[-1].message.strip().splitlines()[-1:]
+        parts.append(f"{len(result.failures)} calls did not end well; the last: {' '.join(last)}")
+    return "\n".join(parts)
+
+
+def _repairs(result: Result) -> str:
+    """Say how the simulated designs came to be feasible."""
+    kinds = Counter(e.repair_kind for e in result.evaluations)
+    drawn, outside = kinds.pop("feasible", 0), kinds.pop("unrepaired", 0)
+    proposed = kinds.pop("proposed", 0)
+    how = ", ".join(f"{n} to the {k}" for k, n in sorted(kinds.items()))
+    return (
+        f"{drawn} simulated designs were feasible as sampled, {sum(kinds.values())} were "
+        f"repaired{f' ({how})' if how else ''}"
+        + (f", {proposed} were proposed by a model of the objective" if proposed else "")
+        + (f", {outside} violated constraints" if outside else "")
+    )
+
+
+def _variables(result: Result) -> str:
+    lines = [
+        (v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper))
+        for v in result.variables_at_best
+    ]
+    return text_table(("variable", "value", "unit", "lower", "upper"), lines)
+
+
+def optimality_text(o: Optimality) -> str:
+    """Return what speaks for the design being an optimum, in one sentence."""
+    text = (
+        f"to first order {o.gain:.2g} more is expected within {o.radius:g} deviations of it, "
+        f"{o.residual:.1e} of the objective within one ({o.residual_not_excluded:.1e} is not "
+        f"excluded), from {o.fresh_designs} designs around it"
+    )
+    if o.unknown_directions:
+        text += f"; {o.unknown_directions} directions are not known"
+    return text
+
+
+def _activity(activity: Sequence[Activity]) -> str:
+    """Say what blocks the design, the largest gain first.
+
+    Gains are estimates to first order, by a model of the objective; where its error is as large,
+    the table says so.
+    """
+    ordered = sorted(activity, key=lambda a: (-np.nan_to_num(a.gain, nan=-1.0), -a.repaired))
+    lines = [
+        (
+            a.name,
+            f"{'violated ' * (a.kind == 'simulated')}{a.repaired} times",
+            "-" if np.isnan(a.distance) else f"{a.distance:.2g} deviations",
+            gain_text(a),
+        )
+        for a in ordered
+    ]
+    header = ("what blocks the design", "repaired onto it", "by (median)", "gain per unit relaxed")
+    return text_table(header, lines)
+
+
+def gain_text(a: Activity) -> str:
+    """Return the estimated gain with its uncertainty, in words where it is not certain."""
+    if np.isnan(a.gain):
+        return "not estimated (too few calls)"
+    if np.isnan(a.gain_error):
+        return f"{a.gain:.3g} (error unknown)"
+    if a.gain == 0 and a.gain_error == 0:
+        return "0"
+    doubt = "" if a.certain else ", uncertain"
+    return f"{a.gain:.3g} +- {a.gain_error:.1g}{doubt}"
+
+
+def _simulated(simulated: Sequence[SimulatedAtBest]) -> str:
+    lines = [
+        (s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), margin_text(s, "VIOLATED"))
+        for s in simulated
+    ]
+    return text_table(("simulated constraint", "value", "lower", "upper", "margin"), lines)
+
+
+def margin_text(s: SimulatedAtBest, violated: str = "violated") -> str:
+    """Distance from the nearer limit, or by how much it is violated."""
+    margin = min(s.value - s.lower, s.upper - s.value)
+    return f"{margin:.3g}" if s.holds else f"{violated} by {-margin:.3g}"
+
+
+def _output(value: Any) -> str:
+    text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _rows(rows: Sequence[RowAtBest]) -> str:
+    lines = []
+    for r in rows:
+        at_upper = np.isfinite(r.upper) and (
+            not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
+        )
+        limit = ("<= " if at_upper else ">= ") + number(r.upper if at_upper else r.lower)
+        reached = r.upper if at_upper else r.lower
+        value = 0.0 if reached == 0 and r.kind != "equality" else r.value
+        lines.append((r.name, f"{value:.8g}", limit, r.kind, r.source or "-"))
+    return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

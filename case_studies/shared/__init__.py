@@ -1,0 +1,1 @@
+"""What several case studies need: command lines, records of seeds, comparisons, problem suites."""
