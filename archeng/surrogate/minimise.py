@@ -58,42 +58,6 @@ class _Trial:
     pull: float
 
 
-def minimise(
-    model: SmoothModel,
-    frame: Frame,
-    scale: float,
-    repairer: Repairer,
-    start: Floats,
-    radius: float,
-    below: float = np.inf,
-) -> Minimum | None:
-    """Minimise a model from a feasible design.
-
-    Parameters
-    ----------
-    model : SmoothModel
-        In coordinates v = u / scale of the frame.
-    frame : Frame
-    scale : float
-    repairer : Repairer
-    start : ndarray, shape (n,)
-    radius : float
-        Largest distance from the centre of the frame; may be infinite.
-    below : float
-        Give up after a few steps unless the model's value is below this.
-
-    Returns
-    -------
-    Minimum or None
-        None if no step from the start lowers the model.
-    """
-    descent = _Descent(model, Curvature(frame, scale, repairer), start, radius)
-    descent.go(c.DESCENT_FEW)
-    if descent.value <= below:
-        descent.go(c.DESCENT_STEPS - c.DESCENT_FEW)
-    return descent.best
-
-
 def lowest(
     model: SmoothModel,
     frame: Frame,
@@ -103,11 +67,21 @@ def lowest(
     radius: float,
     brief: bool = False,
 ) -> Minimum | None:
-    """Return the lowest minimum that is found from some feasible designs.
+    """Return the lowest minimum that is found from some feasible designs; None if none is lower.
 
-    Anywhere, from many starts, the best ones go on after each stage. In a trust region there are
-    no other starts once the model has no other minimum there: if all rows are linear, or if
-    ``brief``.
+    Parameters
+    ----------
+    model : SmoothModel
+        In coordinates v = u / scale of the frame.
+    frame : Frame
+    scale : float
+    repairer : Repairer
+    starts : iterable of ndarray, shape (n,)
+    radius : float
+        Largest distance from the centre of the frame. If infinite, the best starts go on after each
+        stage. Else there are no other starts once the model has no other minimum there: if all
+        rows are linear, or if ``brief``.
+    brief : bool
     """
     curvature = Curvature(frame, scale, repairer)
     if np.isinf(radius):

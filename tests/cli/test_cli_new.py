@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cli_helpers import ROOT, command, contents, process, write_study
 
-from archeng.cli.study_file import read_study
 from archeng.cli.new import templates
+from archeng.cli.study_file import read_study
 
 
 def test_the_list_describes_every_template(capsys: pytest.CaptureFixture[str]) -> None:

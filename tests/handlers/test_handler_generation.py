@@ -15,13 +15,14 @@ import archeng.handlers.resampling as resampling
 from archeng import Model
 from archeng.distribution import Distribution
 from archeng.errors import GateError
-from archeng.handlers import Handler, Population, Search, make_handler
+from archeng.handlers import Handler, Population, Search
+from archeng.handlers.base import RowSides
 from archeng.handlers.lagrangian import success
 from archeng.handlers.rank_based import mcr_fitness
-from archeng.handlers.sides import Sides
 from archeng.known import Found
 from archeng.model import FeasibleSet, compile_model
 from archeng.repair import Repairer, RepairKind
+from archeng.runner.handlers import make_handler
 from archeng.settings import HandlerName
 from archeng.simulator import Gate
 
@@ -148,7 +149,7 @@ def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
     mean = np.full(3, -1.0)
     search, rng = handler.init(isotropic(mean), mean, 40), np.random.default_rng(3)
     _, population = handler.ask(search, rng, None)
-    violations = Sides.of(fs).violations(population.sampled)
+    violations = RowSides(fs).violations(population.sampled)
     assert np.all(np.sum(violations > 0, axis=1) >= 1)
     learned = handler.tell(search, population, Found(np.arange(40.0)), None, rng)
     expected = mean_of_best(search, population, np.sum(violations**2, axis=1))
@@ -178,7 +179,7 @@ def test_mcr_orders_by_its_fitness() -> None:
     objectives[4] = np.nan
     fitness = mcr_fitness(
         np.where(np.isnan(objectives), np.inf, objectives),
-        Sides.of(fs).violations(population.sampled),
+        RowSides(fs).violations(population.sampled),
     )
     learned = handler.tell(search, population, Found(objectives), None, rng)
     expected = mean_of_best(search, population, fitness)
@@ -325,7 +326,7 @@ def test_coefficients_are_adapted_at_the_mean() -> None:
     mean = np.full(3, 0.9)  # both rows are violated by 0.3
     played = play(handler, handler.init(isotropic(mean, 0.05), mean, 8), 2)
     first, second = played[1][0], played[2][0]
-    sides = Sides.of(fs)
+    sides = RowSides(fs)
     names = [fs.rows[j].name for j in sides.row]
     g0, g1 = (sides.values(played[k][0].distribution.mean[None])[0] for k in (0, 1))
     assert g0[names.index("steep")] == pytest.approx(0.3)

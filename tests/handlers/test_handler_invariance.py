@@ -14,10 +14,10 @@ from handlers_helpers import HANDLERS, Vector, bowl, box, designs, model_for, se
 
 from archeng import Design, Model
 from archeng.distribution import Distribution
-from archeng.handlers import make_handler
 from archeng.known import Found, Known
 from archeng.model import compile_model
 from archeng.repair import Repairer
+from archeng.runner.handlers import make_handler
 from archeng.settings import HandlerName
 
 INCREASING: dict[str, Callable[[float], float]] = {

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from archeng.runner.course import Course
 from runtime_helpers import (
     ASSISTED,
     PLAIN,

@@ -10,8 +10,7 @@ import archeng
 from archeng import Design, Model, Settings
 from archeng.known import Known
 from archeng.surrogate.data import select
-from archeng.surrogate.fit import fit
-from archeng.surrogate.kernels import Kernels
+from archeng.surrogate.fit import Kernels, fit
 from archeng.surrogate.priors import QUADRATIC
 
 
