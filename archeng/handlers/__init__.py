@@ -3,7 +3,6 @@
 from archeng.handlers.active_set import ActiveSet
 from archeng.handlers.arch import Arch, ArchSearch
 from archeng.handlers.base import (
-    BaseHandler,
     Handler,
     HandlerParts,
     NoOptions,
@@ -22,7 +21,6 @@ __all__ = [
     "Arch",
     "ArchSearch",
     "AugmentedLagrangian",
-    "BaseHandler",
     "BoxPenalty",
     "DeathPenalty",
     "Handler",

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import BaseHandler, Population, Search, as_sampled, plain_search
+from archeng.handlers.base import Handler, Population, Search, as_sampled, plain_search
 from archeng.known import Found, Known
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
@@ -67,7 +67,7 @@ class ActiveSetSearch(Search):
     suspended: bool = False
 
 
-class ActiveSet(BaseHandler):
+class ActiveSet(Handler[ActiveSetSearch]):
     """The active-set (1+1)-ES as a handler; generations have one candidate."""
 
     state_type = ActiveSetSearch

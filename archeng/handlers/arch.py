@@ -14,7 +14,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    BaseHandler,
+    Handler,
     HandlerParts,
     Population,
     RepairsMany,
@@ -43,7 +43,7 @@ class ArchSearch(Search):
 A = TypeVar("A", bound=ArchSearch)
 
 
-class Arch(BaseHandler):
+class Arch(Handler[ArchSearch]):
     """ARCH as a handler. It also ranks by simulated constraints."""
 
     handles_simulated = True

@@ -8,14 +8,15 @@ memory of its own, so that a run can be written to a file and read again at any 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from archeng.checks import unknown_options
-from archeng.distribution import Distribution, Floats, Integers
+from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.known import Found, Known, Limits, Sides
 from archeng.model import FeasibleSet
@@ -88,44 +89,6 @@ class Population:
         return np.array([r.distance_squared for r in self.repairs])
 
 
-class Handler(Protocol[S]):
-    """How constraints are handled. Pure: everything that changes is in the `Search`."""
-
-    @property
-    def outside(self) -> bool:
-        """Whether designs that violate constraints are simulated."""
-
-    @property
-    def handles_simulated(self) -> bool:
-        """Whether it knows what to do with limits of simulated constraints."""
-
-    @property
-    def state_type(self) -> type[S]:
-        """What :meth:`init` returns: needed to read it from a file."""
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
-        """Start a restart at a feasible point, with a population size (None: the default)."""
-
-    def ask(self, search: S, rng: np.random.Generator, known: Known) -> tuple[S, Population]:
-        """Make the candidates of the next generation; ``known`` are the calls so far.
-
-        The state of CMA-ES stays as it is.
-        """
-
-    def tell(
-        self,
-        search: S,
-        population: Population,
-        found: Found,
-        known: Known,
-        rng: np.random.Generator,
-    ) -> S:
-        """Learn from what the simulator said about the candidates, now among the calls so far."""
-
-    def stop(self, search: S) -> StopReason | None:
-        """Return why nothing more is expected of this restart, if that is so."""
-
-
 class RepairsMany(Protocol):
     """Whoever repairs a whole generation."""
 
@@ -179,13 +142,23 @@ class HandlerParts:
         return kind(**given)
 
 
-class BaseHandler:
-    """What most handlers have in common.
+class Handler(ABC, Generic[S]):
+    """How constraints are handled, by four verbs. Pure: all that changes is in the `Search`.
 
-    A new handler is a subclass with the four verbs, in a module of its own, and a line in
+    A new handler is a subclass in a module of its own, and a line in
     :data:`archeng.runner.handlers.HANDLERS`.
+
+    Attributes
+    ----------
+    state_type : type of Search
+        What :meth:`init` returns: needed to read it from a file.
+    outside : bool
+        Whether designs that violate constraints are simulated.
+    handles_simulated : bool
+        Whether it knows what to do with limits of simulated constraints.
     """
 
+    state_type: type[S]
     outside: ClassVar[bool] = False
     handles_simulated: ClassVar[bool] = False
 
@@ -198,8 +171,30 @@ class BaseHandler:
         """Read ``settings.handler_options``; by default there may be none."""
         parts.options(NoOptions)
 
-    def stop(self, search: Search) -> StopReason | None:
-        """Return None: when a restart ends is left to the tests of CMA-ES."""
+    @abstractmethod
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
+        """Start a restart at a feasible point, with a population size (None: the default)."""
+
+    @abstractmethod
+    def ask(self, search: S, rng: np.random.Generator, known: Known) -> tuple[S, Population]:
+        """Make the candidates of the next generation; ``known`` are the calls so far.
+
+        The state of CMA-ES stays as it is.
+        """
+
+    @abstractmethod
+    def tell(
+        self,
+        search: S,
+        population: Population,
+        found: Found,
+        known: Known,
+        rng: np.random.Generator,
+    ) -> S:
+        """Learn from what the simulator said about the candidates, now among the calls so far."""
+
+    def stop(self, search: S) -> StopReason | None:
+        """Return why nothing more is expected of this restart; None leaves it to CMA-ES's tests."""
         return None
 
 
@@ -208,17 +203,15 @@ class RowSides:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._sides = Sides.of(feasible_set.lower, feasible_set.upper)
+        self.sides = Sides.of(feasible_set.lower, feasible_set.upper)
 
-    @property
-    def row(self) -> Integers:
-        """Which row each function belongs to, shape (k,)."""
-        return self._sides.index
+    def __len__(self) -> int:
+        return len(self.sides.index)
 
     def values(self, points: Floats) -> Floats:
         """Return g (p, k) at points (p, n); NaN where a row is undefined."""
         rows = np.array([self._set.values(x) for x in points]).reshape(len(points), -1)
-        return self._sides.excess(rows)
+        return self.sides.excess(rows)
 
     def violations(self, points: Floats) -> Floats:
         """Return max(g, 0), shape (p, k); infinite where a row is undefined."""

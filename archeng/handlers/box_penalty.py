@@ -32,7 +32,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    BaseHandler,
+    Handler,
     HandlerParts,
     Population,
     Search,
@@ -53,7 +53,7 @@ class PenaltySearch(Search):
     ranges: Floats
 
 
-class BoxPenalty(BaseHandler):
+class BoxPenalty(Handler[PenaltySearch]):
     """AP-BCH as a handler, for models with bounds only."""
 
     state_type = PenaltySearch

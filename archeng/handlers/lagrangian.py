@@ -36,7 +36,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    BaseHandler,
+    Handler,
     HandlerParts,
     Population,
     RowSides,
@@ -78,7 +78,7 @@ class LagrangianSearch(Search):
     q: float
 
 
-class AugmentedLagrangian(BaseHandler):
+class AugmentedLagrangian(Handler[LagrangianSearch]):
     """AL as a handler. The last candidate of each generation is the mean."""
 
     outside = True
@@ -92,7 +92,7 @@ class AugmentedLagrangian(BaseHandler):
         self, distribution: Distribution, anchor: Floats, size: int | None
     ) -> LagrangianSearch:
         """Start a restart: gamma = 0, omega = 1."""
-        m = len(self._sides.row)
+        m = len(self._sides)
         return LagrangianSearch(
             **vars(plain_search(distribution, anchor, size)),
             gamma=np.zeros(m),

@@ -20,7 +20,7 @@ from archeng.checks import is_real, shown
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    BaseHandler,
+    Handler,
     HandlerParts,
     Population,
     RowSides,
@@ -34,7 +34,7 @@ from archeng.known import Found, Known
 from archeng.strategy import sample
 
 
-class _Ranked(BaseHandler):
+class _Ranked(Handler[Search]):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True

@@ -16,7 +16,7 @@ from archeng.checks import integer
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    BaseHandler,
+    Handler,
     HandlerParts,
     NoOptions,
     Population,
@@ -41,7 +41,7 @@ class ResamplingOptions:
         integer("max_samples", self.max_samples, 1)
 
 
-class Resampling(BaseHandler):
+class Resampling(Handler[Search]):
     """Draws again what violates a row."""
 
     state_type = Search

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers import Arch, HandlerParts, Population, as_it_is
+from archeng.handlers import Arch, Handler, HandlerParts, Population, as_it_is
 from archeng.known import Found, Known
 from archeng.ranking import violation_order
 from archeng.repair import Repair, RepairKind
@@ -34,15 +34,15 @@ from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import ProposalKind, widened
 
 
-class Assisted:
+class Assisted(Handler[AssistedSearch]):
     """ARCH with proposals by models of the objective, as a handler."""
 
-    outside, handles_simulated = False, True
+    handles_simulated = True
     state_type = AssistedSearch
 
     def __init__(self, parts: HandlerParts) -> None:
-        self._arch = Arch(parts)
-        self._settings, self._limits = parts.settings, parts.limits
+        super().__init__(parts)
+        self._arch, self._limits = Arch(parts), parts.limits
         self._proposer = Proposer(parts.repairer)
         self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
 

@@ -8,7 +8,7 @@ over the better half of the designs is the log of the typical error in units of 
 best design, so that models of different transforms can be compared.
 
 **A new kind of model** is a class with a ``name`` and a ``fit`` in a module of its own, best a
-subclass of `PlainKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``
+subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``
 and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as well.
 """
 
@@ -66,7 +66,7 @@ class FittedModel(Protocol):
 
 
 class ModelKind(Protocol):
-    """Fits models to designs ``kernels.A`` (p, n)."""
+    """Fits models to designs ``kernels.A`` (p, n). Subclasses need no more than name and fit."""
 
     @property
     def name(self) -> str:
@@ -75,6 +75,7 @@ class ModelKind(Protocol):
     @property
     def costly(self) -> bool:
         """Whether it is tried with the best transform of the others only."""
+        return False
 
     def fit(self, kernels: Kernels, Y: Floats) -> Sequence[FittedModel | None]:
         """Fit a model to each column of Y (p, k); None where that fails."""
@@ -83,36 +84,14 @@ class ModelKind(Protocol):
         self, kernels: Kernels, y: Floats, noise: float, variances: Floats | None
     ) -> FittedModel | None:
         """Fit a model to y (p,) as one with this noise and variances was fitted before."""
-
-    def noisier(self) -> Sequence[ModelKind]:
-        """Return variants that allow for more noise."""
-
-    def exploring(self) -> ModelKind:
-        """Return the kind whose random models are explored."""
-
-
-class PlainKind:
-    """A kind of model without variants; subclasses have a ``name`` and a ``fit``."""
-
-    name: str
-    costly = False
-
-    def fit(self, kernels: Kernels, Y: Floats) -> Sequence[FittedModel | None]:
-        """Fit a model to each column of Y (p, k); None where that fails."""
-        raise NotImplementedError
-
-    def refit(
-        self, kernels: Kernels, y: Floats, noise: float, variances: Floats | None
-    ) -> FittedModel | None:
-        """Fit a model to y (p,)."""
         return next(iter(self.fit(kernels, y[:, None])), None)
 
     def noisier(self) -> Sequence[ModelKind]:
-        """Return nothing."""
+        """Return variants that allow for more noise."""
         return ()
 
     def exploring(self) -> ModelKind:
-        """Return this kind itself."""
+        """Return the kind whose random models are explored."""
         return self
 
 

@@ -1,4 +1,7 @@
-r"""The best step by the models under simulated constraints, over the exact feasible set.
+r"""Models of simulated constraints, and the best step under them over the exact feasible set.
+
+Each constraint has a model of its own, fitted to the same designs: the prior that errs least near
+its limits.
 
 With models s of the objective and :math:`c_j` of the sides of the simulated constraints
 (satisfied if :math:`c_j \le 0`, with gradients of one at the centre), the step solves
@@ -24,7 +27,7 @@ r           trust region, in coordinates of the models                  ``radius
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,13 +35,12 @@ from archeng.distribution import Floats
 from archeng.known import Limits, Sides
 from archeng.model import FeasibleSet
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import SmoothModel, choose
+from archeng.surrogate.choice import Choice, SmoothModel, choose
 from archeng.surrogate.data import Data, Frame
-from archeng.surrogate.fit import linear
+from archeng.surrogate.fit import Fit, linear
 from archeng.surrogate.geometry import optimizers
-from archeng.surrogate.guards import constraint_models, sizes
-from archeng.surrogate.interpolant import Several
-from archeng.surrogate.priors import IDENTITY
+from archeng.surrogate.interpolant import Interpolant, Several
+from archeng.surrogate.priors import IDENTITY, PRIORS
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,39 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
         constraints=Several(models) if models else None,
         units=units,
         sides=Sides.of(limits.lower, limits.upper, units),
+    )
+
+
+def sizes(data: Data) -> Floats:
+    """Return standard deviations (m,) of the constraints, 1 where one is constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.std(data.simulated, axis=0)
+    return np.where((size > 0) & np.isfinite(size), size, 1.0)
+
+
+def constraint_models(data: Data, limits: Limits) -> tuple[Interpolant, ...]:
+    """Fit each constraint, divided by its size: the prior that errs least near its limits."""
+    p, n = data.A.shape
+    size = sizes(data)
+    values, sides = data.simulated / size, Sides.of(limits.lower, limits.upper, size)
+    m = values.shape[1]
+    if p < n + 2:
+        return tuple(linear(data.A, column) for column in values.T)
+    gaps = np.full((p, m), np.inf)
+    for model, level in zip(sides.index, sides.level, strict=True):
+        gaps[:, model] = np.minimum(gaps[:, model], np.abs(values[:, model] - level))
+    plain = [prior for prior in PRIORS if not prior.rounds]
+    noisy = [replace(plain[0], noise=noise) for noise in c.CONSTRAINT_NOISES]
+    best: list[tuple[float, Fit] | None] = [None] * m
+    for prior in (*plain, *noisy):
+        for i, fit in enumerate(prior.fit(data.kernels, values)):
+            if fit is not None:
+                score, before = Choice(fit, prior, IDENTITY, gaps[:, i]).score, best[i]
+                if before is None or score < before[0] - c.SCORE_TIE:
+                    best[i] = score, fit
+    return tuple(
+        linear(data.A, column) if fitted is None else fitted[1].model
+        for fitted, column in zip(best, values.T, strict=True)
     )
 
 

@@ -23,6 +23,7 @@ from archeng.known import Known, Limits
 from archeng.model import FeasibleSet
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import choose
+from archeng.surrogate.constrained import constraint_models, sizes
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import Fit, fit
 from archeng.surrogate.geometry import (
@@ -34,7 +35,6 @@ from archeng.surrogate.geometry import (
     missing_directions,
     room_at,
 )
-from archeng.surrogate.guards import constraint_models, sizes
 from archeng.surrogate.priors import IDENTITY, QUADRATIC
 
 

@@ -22,9 +22,9 @@ from archeng.distribution import Floats
 from archeng.known import Known, Limits
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import choose
+from archeng.surrogate.constrained import constraint_models, sizes
 from archeng.surrogate.data import Frame, select
 from archeng.surrogate.fit import fit
-from archeng.surrogate.guards import constraint_models, sizes
 from archeng.surrogate.priors import IDENTITY, PRIORS, QUADRATIC
 
 Bools = NDArray[np.bool_]

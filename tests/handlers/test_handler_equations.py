@@ -273,9 +273,11 @@ def test_sides_list_every_finite_limit_once(mixed: FeasibleSet) -> None:
     sides = RowSides(mixed)
     found = {
         (mixed.rows[j].name, sign, limit)
-        for j, sign, limit in zip(sides.row, sides.sign, sides.limit, strict=True)
+        for j, sign, limit in zip(
+            sides.sides.index, sides.sides.sign, sides.sides.level, strict=True
+        )
     }
-    assert len(sides.row) == len(found)
+    assert len(sides) == len(found)
     assert found == {
         ("bounds of x", -1.0, -1.0),
         ("bounds of y", -1.0, 0.0),
@@ -290,7 +292,7 @@ def test_sides_list_every_finite_limit_once(mixed: FeasibleSet) -> None:
 
 def by_name(fs: FeasibleSet, numbers: np.ndarray) -> dict[tuple[str, float], float]:
     sides = RowSides(fs)
-    keys = [(fs.rows[j].name, s) for j, s in zip(sides.row, sides.sign, strict=True)]
+    keys = [(fs.rows[j].name, s) for j, s in zip(sides.sides.index, sides.sides.sign, strict=True)]
     return dict(zip(keys, numbers.tolist(), strict=True))
 
 

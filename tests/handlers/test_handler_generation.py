@@ -327,7 +327,7 @@ def test_coefficients_are_adapted_at_the_mean() -> None:
     played = play(handler, handler.init(isotropic(mean, 0.05), mean, 8), 2)
     first, second = played[1][0], played[2][0]
     sides = RowSides(fs)
-    names = [fs.rows[j].name for j in sides.row]
+    names = [fs.rows[j].name for j in sides.sides.index]
     g0, g1 = (sides.values(played[k][0].distribution.mean[None])[0] for k in (0, 1))
     assert g0[names.index("steep")] == pytest.approx(0.3)
     assert not first.gamma.any()  # the first mean is no step

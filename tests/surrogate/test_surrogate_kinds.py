@@ -13,7 +13,7 @@ import archeng
 from archeng.codec import decode, dumps, loads
 from archeng.distribution import Floats
 from archeng.surrogate import AssistedSearch, choice
-from archeng.surrogate.choice import PlainKind, choose
+from archeng.surrogate.choice import ModelKind, choose
 from archeng.surrogate.fit import Kernels
 
 
@@ -51,7 +51,7 @@ class HyperbolaFit:
         return Hyperbolas(coefficients + spread * rng.standard_normal(len(coefficients)))
 
 
-class HyperbolaKind(PlainKind):
+class HyperbolaKind(ModelKind):
     name = "hyperbola"
 
     def fit(self, kernels: Kernels, Y: Floats) -> Sequence[HyperbolaFit]:
