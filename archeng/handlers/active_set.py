@@ -1,9 +1,9 @@
 r"""Active-set (1+1)-ES for explicit constraints [A16, A17].
 
 [A16] D. V. Arnold, An Active-Set Evolution Strategy for Optimization with Known Constraints, PPSN
-2016.
+2016, doi:10.1007/978-3-319-45823-6_18.
 [A17] D. V. Arnold, Reconsidering Constraint Release for Active-Set Evolution Strategies, GECCO
-2017.
+2017, doi:10.1145/3071178.3071294.
 
 One parent, one offspring, no covariance matrix. Limits in the *working set* are kept: the
 offspring x + sigma z is projected onto the nearest feasible point at which they are all reached.

@@ -3,6 +3,10 @@
 The order of events is that of the paper: repair the mean and adapt alpha, sample and repair the
 candidates, (simulate), rank by R_T, update CMA-ES with the candidates as sampled: the repaired
 points are used for the objective only.
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764. Equations by their label and printed number.
 """
 
 from __future__ import annotations

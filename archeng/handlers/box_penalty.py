@@ -2,7 +2,7 @@ r"""AP-BCH: adaptive penalty for box constraints [HNGK09 sec. IV-B].
 
 [HNGK09] N. Hansen, A. Niederberger, L. Guzzella, P. Koumoutsakos, A Method for Handling
 Uncertainty in Evolutionary Optimization with an Application to Feedback Control of Combustion,
-IEEE Transactions on Evolutionary Computation 13(1), 2009.
+IEEE Transactions on Evolutionary Computation 13(1), 2009, doi:10.1109/TEVC.2008.924423.
 
 The simulator is called at the nearest point of the box; CMA-ES minimises
 
@@ -17,7 +17,8 @@ xi_i          scaling of the coordinates (n,)                       ``scaling``
 delta_fit     median interquartile range of f                       ``typical_range``
 ============  ====================================================  ==================
 
-[SA22] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09].
+[SA22 (3)] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09]
+([SA22] see :mod:`archeng.ranking`).
 Weights grow by 1.1^min(1, mu_eff / (10 n)) as in Hansen's own code, which calls the printed max a
 bug: with max they grow so fast that a sphere with n = 50 was not solved.
 """

@@ -1,13 +1,13 @@
 r"""AL: the adaptive augmented Lagrangian [AP15, AAH16, AAH17] with the median success rule [MSR13].
 
 [AP15] D. V. Arnold, J. Porter, Towards an Augmented Lagrangian Constraint Handling Approach for the
-(1+1)-ES, GECCO 2015.
+(1+1)-ES, GECCO 2015, doi:10.1145/2739480.2754813.
 [AAH16] A. Atamna, A. Auger, N. Hansen, Augmented Lagrangian Constraint Handling for CMA-ES - Case
-of a Single Linear Constraint, PPSN 2016.
+of a Single Linear Constraint, PPSN 2016, doi:10.1007/978-3-319-45823-6_17.
 [AAH17] The same, Linearly Convergent Evolution Strategies via Augmented Lagrangian Constraint
-Handling, FOGA 2017 (several constraints).
+Handling, FOGA 2017 (several constraints), https://hal.science/hal-01455379.
 [MSR13] O. Ait ElHara, A. Auger, N. Hansen, A Median Success Rule for Non-Elitist Evolution
-Strategies, GECCO 2013.
+Strategies: Study of Feasibility, GECCO 2013, 415-422.
 
 ==============  =================================================  =====================
 symbol          meaning                                            name here
@@ -24,8 +24,9 @@ What the publications leave open, and what is done here. The rules need f at the
 simulated in every generation, one call more. The coefficients begin at gamma = 0 and omega = 1;
 starting them from the spread of f and g in the first generation was tried and was worse on g07,
 g09 and g15 of CEC 2006. An equality has two limits, hence two constraints. The median success rule
-compares with the previous generation under the present coefficients. [SA22] prints the case
-distinction of the Lagrangian with the opposite sign.
+compares with the previous generation under the present coefficients. [SA22 sssec:penalty, 2.2.2]
+prints the case distinction of the Lagrangian with the opposite sign ([SA22] see
+:mod:`archeng.ranking`).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Both simulate the candidates as sampled, so the simulator must be defined everyw
 
 [G17] R. de Paula Garcia, B. S. L. P. de Lima, A. C. de Castro Lemonge, B. P. Jacob, A rank-based
 constraint handling technique for engineering design optimization problems solved by genetic
-algorithms, Computers and Structures 187, 2017.
+algorithms, Computers and Structures 187, 2017, doi:10.1016/j.compstruc.2017.03.023.
 [RY00] T. P. Runarsson, X. Yao, Stochastic Ranking for Constrained Evolutionary Optimization, IEEE
-Transactions on Evolutionary Computation 4(3), 2000.
+Transactions on Evolutionary Computation 4(3), 2000, doi:10.1109/4235.873238.
 """
 
 from __future__ import annotations

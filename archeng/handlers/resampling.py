@@ -1,9 +1,9 @@
-"""Resampling and death penalty [SA22 ssec:cht]: candidates are drawn until they are feasible.
+"""Resampling and death penalty [SA22 ssec:cht, 2.2.1]: candidates are drawn until feasible.
 
 Samples that violate a row are thrown away and drawn again, at most ``max_samples`` per
 generation. If there are still fewer than lambda feasible ones, infeasible samples fill the
 population and rank last, without a call. With ``max_samples`` equal to lambda nothing is drawn
-again: the death penalty.
+again: the death penalty. [SA22] see :mod:`archeng.ranking`.
 """
 
 from __future__ import annotations

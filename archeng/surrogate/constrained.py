@@ -13,7 +13,8 @@ an exact penalty of the largest violation: where the limits can be met, and w ex
 the multipliers, they are. Margins :math:`m_j` allow for errors of the models. SciPy's SLSQP [K88]
 solves it with exact derivatives; the answer is repaired onto the feasible set.
 
-[K88] D. Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28, 1988.
+[K88] D. Kraft, A software package for sequential quadratic programming, report DFVLR-FB 88-28, 1988
+(the report has no DOI; SciPy's documentation of SLSQP cites it).
 
 ==========  ==========================================================  ===============
 symbol      meaning                                                     name here
