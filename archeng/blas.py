@@ -39,53 +39,53 @@ class _OneThread(ContextDecorator):
     """Context and decorator that may be nested; its state is per thread and per process."""
 
     def __init__(self) -> None:
-        self._mine = _Mine()
+        self._own = _OfThread()
         self._after_fork()
 
     def _after_fork(self) -> None:
         """Begin in a new process, where only the thread that forked lives on."""
         self._lock = threading.Lock()
-        self._inside = int(self._mine.depth > 0)  # threads of Python that compute now
+        self._inside = int(self._own.depth > 0)  # threads of Python that compute now
         self._shared: dict[Any, int] = getattr(self, "_shared", {})
 
     def __enter__(self) -> None:
-        mine = self._mine
-        mine.depth += 1
-        if mine.depth > 1:
+        own = self._own
+        own.depth += 1
+        if own.depth > 1:
             return
         with self._lock:
             self._inside += 1
-            self._limit(mine)
+            self._limit(own)
 
     def __exit__(self, *error: object) -> None:
-        mine = self._mine
-        mine.depth -= 1
-        if mine.depth > 0:
+        own = self._own
+        own.depth -= 1
+        if own.depth > 0:
             return
         with self._lock:
             self._inside -= 1
-            _restore(mine.before)
+            _restore(own.before)
             if self._inside == 0:
                 _restore(self._shared)
 
     def look_again(self) -> None:
         """Say that a BLAS may have been loaded, as SciPy's and IPOPT's are when needed first."""
         reset_cached_controller()
-        if self._mine.depth > 0:
+        if self._own.depth > 0:
             with self._lock:
-                self._limit(self._mine)
+                self._limit(self._own)
 
-    def _limit(self, mine: _Mine) -> None:
+    def _limit(self, own: _OfThread) -> None:
         for library in get_cached_controller().lib_controllers:
             if library.user_api != "blas" or library.num_threads == 1:
                 continue
-            own = getattr(library, "threading_layer", "") == "openmp"  # a number for each thread
-            before = mine.before if own else self._shared
+            by_thread = getattr(library, "threading_layer", "") == "openmp"  # each has its number
+            before = own.before if by_thread else self._shared
             before.setdefault(library, library.num_threads)
             _set(library, 1)
 
 
-class _Mine(threading.local):
+class _OfThread(threading.local):
     """Of one thread of Python: how deep it is inside, and its own numbers of BLAS threads."""
 
     depth = 0

@@ -11,9 +11,7 @@ L         sigma F, so that L L^T = sigma^2 C            ``scaled_factor``
 z         whitened coordinates, x = m + L z             ``z``
 ========  ============================================  =================
 
-[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
-doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations

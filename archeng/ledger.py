@@ -6,8 +6,8 @@ from, and what goes into the journal: all of it is asked here, by a run and by w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,6 +34,25 @@ class Space(Protocol):
 
     def reduce(self, full: Floats) -> Floats:
         """Return their part of a full vector."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be simulated of a generation.
+
+    Attributes
+    ----------
+    known : tuple
+        For each candidate the call of the same design earlier in this run, or None.
+    positions : tuple of int
+        Of the candidates to simulate.
+    end : int
+        How many candidates take part: fewer than all if the budget does not allow them.
+    """
+
+    known: tuple[CallRecord | None, ...]
+    positions: tuple[int, ...]
+    end: int
 
 
 class Ledger:
@@ -130,13 +149,29 @@ class Ledger:
         index = None if design is None else self._index.get(design.x.tobytes())
         return None if index is None else self.calls[index]
 
-    def find_earlier(self, design: Design) -> Call | None:
-        """Return the outcome of the same design in an earlier run, if it is known."""
-        return self._earlier.get(design.x.tobytes())
+    def plan(self, designs: Sequence[Design | None]) -> Plan:
+        """Say which designs of a generation have to be simulated, within the budget.
 
-    def key(self, design: Design, position: int) -> bytes:
-        """Return what tells new designs apart: their vector, or their position."""
-        return design.x.tobytes() if self._reuse else position.to_bytes(8, "big")
+        None is a candidate without a design. Designs known from earlier runs cost no call.
+        """
+        known = tuple(self.find(design) for design in designs)
+        new: set[bytes] = set()
+        positions: list[int] = []
+        left, calls = self.calls_left, 0
+        for position, design in enumerate(designs):
+            if design is None or known[position] is not None:
+                continue
+            vector = design.x.tobytes()
+            key = vector if self._reuse else position.to_bytes(8, "big")
+            if key in new:
+                continue
+            if vector not in self._earlier:
+                calls += 1
+                if left is not None and calls > left:
+                    return Plan(known, tuple(positions), position)
+            new.add(key)
+            positions.append(position)
+        return Plan(known, tuple(positions), len(designs))
 
     def known_outcome(self, design: Design, position: int) -> CallRecord | Call | None:
         """Return the call of a design if the journal has it, or an earlier run simulated it.
@@ -148,7 +183,7 @@ class Ledger:
         """
         stored = self.unfinished.get(position)
         if stored is None:
-            return self.find_earlier(design)
+            return self._earlier.get(design.x.tobytes())
         if np.array_equal(stored.x, design.x):
             return stored
         raise JournalError(
@@ -166,16 +201,15 @@ class Ledger:
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
-        self._extend_arrays(call)
+        good = call.good
+        usable = good and call.feasible
+        self._extend_arrays(call, usable)
         if self._reuse:
             self._index[call.x.tobytes()] = len(self.calls)
         self.calls.append(call)
         self.n_calls += call.status != CallStatus.REUSED
-        if not call.good:
-            self.n_failures += 1
-            return
-        sign, best = self._sign, self.best_acceptable
-        if call.acceptable and (best is None or sign * call.objective < sign * best.objective):
+        self.n_failures += not good
+        if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
 
     def open_generation(self, opened: Any) -> None:
@@ -224,13 +258,12 @@ class Ledger:
             raise JournalError(f"{path}: the file is damaged (rows are missing).")
         return more
 
-    def _extend_arrays(self, call: CallRecord) -> None:
+    def _extend_arrays(self, call: CallRecord, usable: bool) -> None:
         k = len(self.calls)
         if k == len(self._points):
             self._points = np.concatenate((self._points, np.empty_like(self._points)))
             self._objectives = np.concatenate((self._objectives, np.empty(k)))
             self._simulated = np.concatenate((self._simulated, np.empty_like(self._simulated)))
-        usable = call.good and call.feasible
         self._points[k] = self._space.reduce(call.x)
         self._objectives[k] = self._sign * call.objective if usable else np.nan
         values = [call.constraints[name] for name in self._limits.names] if usable else np.nan

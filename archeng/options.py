@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -24,7 +23,6 @@ from archeng.checks import (
     file_path,
     flag,
     integer,
-    is_integer,
     is_real,
     optional,
     real,
@@ -35,7 +33,7 @@ from archeng.checks import (
 from archeng.errors import SettingsError
 from archeng.model import Sense
 from archeng.settings import Settings
-from archeng.simulator import OnFailure, retry_counts
+from archeng.simulator import OnFailure, check_workers, retry_counts
 
 SimulatorTakes = Literal["design", "model"]
 
@@ -118,20 +116,6 @@ def _one_of(literal: Any) -> dict[str, Any]:
 def _anything(name: str, value: Any) -> Any:
     """Return a value that only the model can check."""
     return value
-
-
-def _workers(name: str, value: Any) -> Any:
-    if value is None or is_integer(value, 1) or (is_integer(value, -1) and value == -1):
-        return value
-    if isinstance(value, str):
-        if "://" in value or re.fullmatch(r"threads:0*[1-9]\d*", value):
-            return value
-    elif callable(getattr(value, "submit", None)):
-        return value
-    raise SettingsError(
-        f'{name} must be a number of processes (-1: one per core), "threads:N", an executor with '
-        f"submit(), a Dask client, or the address of a Dask scheduler; got {shown(value)}."
-    )
 
 
 def _journals(name: str, value: Any) -> tuple[Path, ...]:
@@ -279,7 +263,7 @@ _TABLE = (
         default="design", on_resume=OnResume.FREE, flag=False, section="study", pyomo=False,
     ),
     Option(
-        "workers", "int, str, executor or Dask client, optional", _workers,
+        "workers", "int, str, executor or Dask client, optional", check_workers,
         "Where calls run: processes (-1: one per core), threads:N, a Dask scheduler's address.",
         "Also any executor with `submit`, or a Dask client; in `study.toml` also a function of the "
         'study, `"cluster.py:workers"`. The result does not depend on it.',

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from archeng.checks import real, shown
 from archeng.errors import SettingsError
+from archeng.simulator import Call
 
 logger = logging.getLogger("archeng")
 
@@ -34,17 +35,6 @@ class _Observable(Protocol):
     def max_evaluations(self) -> int | None: ...
     @property
     def stopped(self) -> bool: ...
-
-
-class _Failure(Protocol):
-    """What it shows of a call that did not end well."""
-
-    @property
-    def status(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def seconds(self) -> float: ...
 
 
 class ProgressLine:
@@ -98,7 +88,7 @@ class ProgressLine:
         else:
             self._write(text + "\n")
 
-    def failed(self, call: _Failure) -> None:
+    def failed(self, call: Call) -> None:
         """Show a call that did not end well, as it happens."""
         self._failures += 1
         if self._failures <= _SHOWN_FAILURES:

@@ -104,7 +104,8 @@ def total_order(
 def normal_order_statistics(k: int) -> Floats:
     """Return the expected order statistics (k,) of k standard normals, ascending [B58]."""
     normal = NormalDist()
-    return np.array([normal.inv_cdf((i - 0.375) / (k + 0.25)) for i in range(1, k + 1)])
+    levels = ((i - 3 / 8) / (k + 1 / 4) for i in range(1, k + 1))
+    return np.array([normal.inv_cdf(level) for level in levels])
 
 
 def sphere_step_size(weights: Floats, population_size: int, n: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -159,7 +159,8 @@ class Result:
     @cached_property
     def best_so_far(self) -> Floats:
         """Best objective (k,) of the acceptable calls up to each; NaN before the first."""
-        return best_so_far(self.evaluations, self.maximize)
+        values = np.array([e.objective if e.acceptable else np.nan for e in self.evaluations])
+        return np.asarray((np.fmax if self.maximize else np.fmin).accumulate(values), dtype=float)
 
     @cached_property
     def best_calls(self) -> list[CallRecord]:
@@ -285,9 +286,3 @@ class Result:
             If the file is not such a result, or is damaged.
         """
         return read_result(cls, path)
-
-
-def best_so_far(calls: Sequence[CallRecord], maximize: bool) -> Floats:
-    """Return the best objective (k,) of the acceptable calls up to each; NaN before the first."""
-    values = np.array([e.objective if e.acceptable else np.nan for e in calls], dtype=float)
-    return np.asarray((np.fmax if maximize else np.fmin).accumulate(values))

@@ -15,8 +15,7 @@ from archeng.errors import SettingsError
 from archeng.journal import readable
 from archeng.model import differences, text_table
 from archeng.options import OPTIONS
-from archeng.report.figures.calls import Curve, plot_comparison
-from archeng.result import best_so_far
+from archeng.report.figures.calls import plot_comparison
 
 
 @flags.command(
@@ -105,7 +104,7 @@ class Compared:
         """Return how many calls it took to be at least as good; None if it never was."""
         if objective is None:
             return None
-        best = best_so_far(self.run.result.evaluations, self.maximize)
+        best = self.run.result.best_so_far
         good = best >= objective if self.maximize else best <= objective
         return int(good.argmax()) + 1 if good.any() else None
 
@@ -252,8 +251,8 @@ def _save_figure(runs: Sequence[Compared], path: str) -> None:
     if target.is_dir() or not target.resolve().parent.is_dir():
         raise SettingsError(f"--plot {path}: there is no such directory, or it is one.")
     try:
-        curves = [Curve(r.label, r.run.result.evaluations, r.maximize) for r in runs]
-        plot_comparison(curves).savefig(target, dpi=150)
+        figure = plot_comparison({r.label: r.run.result for r in runs})
+        figure.savefig(target, dpi=150)
     except ImportError as error:
         raise SettingsError(f"--plot: {error}") from error
     except (OSError, ValueError) as error:  # matplotlib: an ending that it does not know

@@ -20,7 +20,7 @@ from typing import Any
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import is_written
 from archeng.report import sections, subtitle
-from archeng.report.figures import KINDS, plot, to_svg
+from archeng.report.figures import plot, to_svg
 from archeng.result import Result
 from archeng.runner import JournalReader
 
@@ -100,12 +100,8 @@ class Live:
         Raises
         ------
         SettingsError
-            If there is nothing of that kind to show.
-        KeyError
-            If there is no such kind.
+            If there is no such kind, or nothing of that kind to show.
         """
-        if kind not in KINDS:
-            raise KeyError(kind)
         with self._drawing:
             view = self._view
             if kind not in view.figures:

@@ -39,10 +39,12 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _FIGURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-_ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
-    '<path d="M2 14V9a6 6 0 0 1 12 0v5" fill="none" stroke="#1f5fa8" stroke-width="2.4"/></svg>'
-)
+_FILES = {
+    "/": ("dashboard.html", "text/html"),
+    "/app.js": ("dashboard.js", "text/javascript"),
+    "/app.css": ("dashboard.css", "text/css"),
+    "/favicon.ico": ("icon.svg", "image/svg+xml"),
+}  # of the folder `assets`, by their addresses
 
 
 class DashboardServer(ThreadingHTTPServer):
@@ -117,14 +119,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(refusal, HTTPStatus.FORBIDDEN)
             return
         parts = urlsplit(self.path)
-        if parts.path == "/":
-            self._send(_file("dashboard.html"), kind="text/html")
-        elif parts.path == "/app.js":
-            self._send(_file("dashboard.js"), kind="text/javascript")
-        elif parts.path == "/app.css":
-            self._send(style_sheet() + _file("dashboard.css"), kind="text/css")
-        elif parts.path == "/favicon.ico":
-            self._send(_ICON, kind="image/svg+xml")
+        if parts.path in _FILES:
+            name, kind = _FILES[parts.path]
+            text = files("archeng.dashboard").joinpath("assets", name).read_text(encoding="utf-8")
+            self._send(style_sheet() + text if kind == "text/css" else text, kind=kind)
         elif parts.path == "/state":
             self._state(parse_qs(parts.query).get("version", ["0"])[0])
         elif parts.path.startswith("/figure/") and parts.path.endswith(".svg"):
@@ -144,18 +142,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refusal(self) -> str:
         """Return why a request is refused; empty if it is not."""
-        if len(self.headers.get_all("Host", [])) != 1 or not self.server.is_ours(
-            self.headers["Host"]
-        ):
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not self.server.is_ours(hosts[0]):
             return f"Refused: this is not the host you asked for. Open {self.server.url}"
-        site = self.headers.get("Sec-Fetch-Site", "none")
-        navigation = self.headers.get("Sec-Fetch-Mode") == "navigate"
-        if site not in ("none", "same-origin") and not navigation:
-            return "Refused: another site asked."
+        own_site = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        link = self.headers.get("Sec-Fetch-Mode") == "navigate"
         origin = self.headers.get("Origin")
-        if origin is not None and not self.server.is_ours(origin.removeprefix("http://")):
-            return "Refused: another site asked."
-        return ""
+        own_origin = origin is None or self.server.is_ours(origin.removeprefix("http://"))
+        return "" if (own_site or link) and own_origin else "Refused: another site asked."
 
     def _state(self, known: str) -> None:
         version = int(known) if known.isascii() and known.isdigit() and len(known) < 12 else 0
@@ -165,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _figure(self, kind: str) -> None:
         try:
             data = self.server.live.figure(kind)
-        except (KeyError, SettingsError):
+        except SettingsError:
             self._send("There is no such figure.", HTTPStatus.NOT_FOUND)
             return
         self._send(data, kind="image/svg+xml", more={"Content-Security-Policy": _FIGURE_POLICY})
@@ -194,7 +188,3 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Log requests where the user wants to see them."""
         logger.debug("dashboard: " + format, *args)
-
-
-def _file(name: str) -> str:
-    return files("archeng.dashboard").joinpath("assets", name).read_text(encoding="utf-8")

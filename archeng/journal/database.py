@@ -11,8 +11,7 @@ from typing import Any
 from archeng.checks import file_path
 from archeng.codec import dumps
 from archeng.errors import JournalError
-from archeng.journal.checksum import checksum
-from archeng.journal.rows import COLUMNS
+from archeng.journal.rows import COLUMNS, checksum
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
 # Versions that brought the column, then checksums and candidates, then one tree as the state.
@@ -158,10 +157,15 @@ def guard(file: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, with what to do."""
     try:
         yield
-    except (sqlite3.OperationalError, OSError) as error:
-        raise JournalError(
+    except (sqlite3.Error, OSError) as error:
+        raise trouble(file, error) from error
+
+
+def trouble(file: Path, error: Exception) -> JournalError:
+    """Return our error for one of SQLite or of the disk, with what to do."""
+    if isinstance(error, sqlite3.OperationalError | OSError):
+        return JournalError(
             f"{file}: the journal cannot be written or read ({error}). If the disk is full, free "
             "some space; what was finished before is safe, and archeng.resume() goes on from it."
-        ) from error
-    except sqlite3.Error as error:
-        raise JournalError(f"{file}: the file is damaged or not a journal ({error}).") from error
+        )
+    return JournalError(f"{file}: the file is damaged or not a journal ({error}).")

@@ -20,9 +20,8 @@ from typing import Any, TypeVar
 from archeng.codec import dumps, loads
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
-from archeng.journal.checksum import checksum, verified
 from archeng.journal.lock import Lock, is_held
-from archeng.journal.rows import COLUMNS, from_row, to_row
+from archeng.journal.rows import COLUMNS, checksum, from_row, to_row, verified
 from archeng.records import CallRecord
 
 _STRANGE = (
@@ -159,14 +158,13 @@ class Journal:
         and are on disk at the latest together with it.
         """
         text = dumps(data)
-        with database.guard(self.path):
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            try:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO candidates VALUES (1, ?, ?)", (text, checksum(text))
-                )
-            finally:
-                self._connection.execute("PRAGMA synchronous = FULL")
+        self._execute("PRAGMA synchronous = NORMAL")
+        try:
+            self._execute(
+                "INSERT OR REPLACE INTO candidates VALUES (1, ?, ?)", text, checksum(text)
+            )
+        finally:
+            self._execute("PRAGMA synchronous = FULL")
 
     def add_call(self, position: int, e: CallRecord) -> None:
         """Store a finished call; it is on disk when this returns.
@@ -177,8 +175,7 @@ class Journal:
             If there is such a call already, unless it is a failed one of the same design.
         """
         row = to_row(position, e)
-        with database.guard(self.path):
-            cursor = self._connection.execute(_ADD_CALL, (*row, checksum(*row)))
+        cursor = self._execute(_ADD_CALL, *row)
         if cursor.rowcount != 1:
             raise JournalError(
                 f"{self.path}: there is a finished call {position} of generation {e.generation} "
@@ -190,26 +187,31 @@ class Journal:
     def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
         """Store a finished generation and the state of the run after it, as one step."""
         row, text = (generation, dumps(record)), dumps(state)
-        with database.guard(self.path):
-            self._connection.execute("BEGIN")
-            try:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO generations VALUES (?, ?, ?)", (*row, checksum(*row))
-                )
-                self._connection.execute(
-                    "UPDATE state SET value = ?, checksum = ? WHERE id = 1", (text, checksum(text))
-                )
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
+        self._execute("BEGIN")
+        try:
+            self._execute(
+                "INSERT OR REPLACE INTO generations VALUES (?, ?, ?)", *row, checksum(*row)
+            )
+            self._execute(
+                "UPDATE state SET value = ?, checksum = ? WHERE id = 1", text, checksum(text)
+            )
+            self._execute("COMMIT")
+        except JournalError:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
         self._empty_log()
+
+    def _execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        """Run one statement; errors of SQLite are ours."""
+        try:
+            return self._connection.execute(statement, values)
+        except (sqlite3.Error, OSError) as error:
+            raise database.trouble(self.path, error) from error
 
     def _empty_log(self) -> None:
         """Move what is in the log into the file itself, as far as nobody reads it there."""
-        with database.guard(self.path):
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         self._emptied = time.monotonic()
 
     def note(self, latest: Mapping[str, Any]) -> None:
@@ -222,10 +224,7 @@ class Journal:
 
     def _set(self, key: str, value: Any) -> None:
         row = (key, dumps(value))
-        with database.guard(self.path):
-            self._connection.execute(
-                "INSERT OR REPLACE INTO header VALUES (?, ?, ?)", (*row, checksum(*row))
-            )
+        self._execute("INSERT OR REPLACE INTO header VALUES (?, ?, ?)", *row, checksum(*row))
 
     def close(self) -> None:
         """Close the file and release the lock."""
@@ -262,8 +261,7 @@ class Journal:
     @contextlib.contextmanager
     def moment(self) -> Iterator[None]:
         """Everything that is read inside is of one moment, whatever others write meanwhile."""
-        with database.guard(self.path):
-            self._connection.execute("BEGIN")
+        self._execute("BEGIN")
         try:
             yield
         finally:
@@ -298,9 +296,8 @@ class Journal:
 
     def count(self) -> dict[str, int]:
         """Return the number of calls by status."""
-        with database.guard(self.path):
-            query = "SELECT status, COUNT(*) FROM calls GROUP BY status"
-            return {str(k): n for k, n in self._connection.execute(query)}
+        query = "SELECT status, COUNT(*) FROM calls GROUP BY status"
+        return {str(k): n for k, n in self._execute(query)}
 
     def _rows(
         self, columns: str, rest: str, *arguments: Any, named: str = ""
@@ -315,7 +312,7 @@ class Journal:
 
     def _call(self, index: int, row: Sequence[Any]) -> StoredCall:
         try:
-            return StoredCall(int(row[1]), from_row(index, row))
+            return StoredCall(*from_row(index, row))
         except _STRANGE as error:
             raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 

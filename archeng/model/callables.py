@@ -84,38 +84,14 @@ class PythonFunction:
         self.m = len(self._first_values(at))
         if callable(jac):
             self._first_jacobian(at)
-        self._last: dict[str, tuple[bytes, Floats]] = {}
         self._cells: dict[bytes, Floats] = {}
-        self._bridges: list[Any] = []  # CasADi does not keep them alive
+        self._bridges: list[Any] = []
 
     def __call__(self, symbols: Any) -> Any:
         """Return the function of CasADi symbols (n, 1), as an expression (m, 1)."""
-        n, m = self.n, self.m
-        second = self._bridge(
-            "second", [(n, 1), (m, 1), (m, n)], [(m * n, n), (m * n, m)], self._second
-        )
-        first = self._bridge("first", [(n, 1), (m, 1)], [(m, n)], self._jacobian, second)
-        return self._bridge("values", [(n, 1)], [(m, 1)], self._values, first)(symbols)
-
-    def _bridge(
-        self, what: str, inputs: Any, outputs: Any, call: Evaluate, *derivative: Any
-    ) -> Any:
-        evaluate = self._remembering(what, call)
-        bridge = Bridge(f"{BRIDGE}{what}", inputs, outputs, evaluate, *derivative)
-        self._bridges.append(bridge)
-        return bridge
-
-    def _remembering(self, what: str, call: Evaluate) -> Evaluate:
-        """Return a function that computes nothing twice in a row at the same point."""
-
-        def evaluate(x: Floats) -> Floats:
-            key = x.tobytes()
-            before = self._last.get(what)
-            if before is None or before[0] != key:
-                before = self._last[what] = key, call(x)
-            return before[1]
-
-        return evaluate
+        bridges = bridged(self.n, self.m, self._values, self._jacobian, self._second)
+        self._bridges += bridges  # CasADi does not keep them alive
+        return bridges[0](symbols)
 
     # -- values -----------------------------------------------------------------------------
 
@@ -285,6 +261,28 @@ class Bridge(ca.Callback):
         values = self._evaluate(np.array(np.frombuffer(inputs[0])))
         np.frombuffer(outputs[0])[:] = values.reshape(-1, order="F")
         return 0
+
+
+def bridged(n: int, m: int, values: Evaluate, first: Evaluate, second: Evaluate) -> list[Bridge]:
+    """Return a function (m,) of (n,), its Jacobian, and the derivatives (m n, n) of that."""
+    inputs = [(n, 1), (m, 1), (m, n)]
+    bends = Bridge(f"{BRIDGE}second", inputs, [(m * n, n), (m * n, m)], remembering(second))
+    slopes = Bridge(f"{BRIDGE}first", inputs[:2], [(m, n)], remembering(first), bends)
+    own = Bridge(f"{BRIDGE}values", inputs[:1], [(m, 1)], remembering(values), slopes)
+    return [own, slopes, bends]
+
+
+def remembering(call: Evaluate) -> Evaluate:
+    """Return a function that computes nothing twice in a row at the same point."""
+    last: list[Any] = [None, None]
+
+    def evaluate(x: Floats) -> Floats:
+        key = x.tobytes()
+        if last[0] != key:
+            last[:] = key, call(x)
+        return np.asarray(last[1])
+
+    return evaluate
 
 
 def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:

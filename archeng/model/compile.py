@@ -22,7 +22,7 @@ from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
 from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
 from archeng.model.undefined import free_rows
-from archeng.model.variable import Floats
+from archeng.model.variable import Floats, stacked
 
 _Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
@@ -141,7 +141,7 @@ def _assemble(
     variables = model.variables
     with np.errstate(over="ignore"):  # bounds of 1e308
         width = (high - low) / 5.0
-    scale = np.concatenate([v.scale for v in variables])[free]
+    start, scale = (values[free] for values in stacked(variables, "start", "scale"))
     return FeasibleSet(
         name=model.name,
         variables=variables,
@@ -156,7 +156,7 @@ def _assemble(
         constant_jacobian=np.concatenate((np.eye(len(free))[bounded], linear_jacobian)),
         n_linear=len(linear),
         n_nonlinear=len(nonlinear),
-        start=np.concatenate([v.start for v in variables])[free],
+        start=start,
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
         all_rows=FastFunction.of(
@@ -172,10 +172,8 @@ def _assemble(
 def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
-    return (
-        np.concatenate([v.lower for v in model.variables]),
-        np.concatenate([v.upper for v in model.variables]),
-    )
+    lower, upper = stacked(model.variables, "lower", "upper")
+    return lower, upper
 
 
 def _flat_rows(model: Model, scalars: list[Any], implied: Mapping[int, _Implied]) -> list[_Flat]:
@@ -199,8 +197,7 @@ def _flat_rows(model: Model, scalars: list[Any], implied: Mapping[int, _Implied]
 
 def _near(model: Model, free: Any, low: Floats, high: Floats) -> Neighbourhood:
     """Return where a run begins, in the free variables."""
-    start = np.concatenate([v.start for v in model.variables])[free]
-    scale = np.concatenate([v.scale for v in model.variables])[free]
+    start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
     center, deviations = typical(low, high, start, scale)
     return Neighbourhood(low, high, np.clip(center, low, high), deviations)
 

@@ -15,10 +15,10 @@ from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 
-_NLP = ("lbx", "ubx", "lbg", "ubg", "p", "x0", "scale", "names", "row_names", "tolerance")
-_OPTI = ("names", "scale", "tolerance")
-_OTHER = ("scale", "tolerance")
-IMPORT_OPTIONS = _NLP
+IMPORT_OPTIONS = (
+    *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
+    *("scale", "names", "row_names", "tolerance"),
+)
 """Every option that one of the importers takes."""
 
 
@@ -34,19 +34,17 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
         For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale`` and ``tolerance``.
     """
     if isinstance(model, Model):
-        _check(arguments, (), "A Model (which carries its own bounds and tolerances)")
+        if arguments:
+            what = "A Model (which carries its own bounds and tolerances)"
+            raise ModelError(unknown_options(what, arguments, ()))
         return model
     if isinstance(model, Mapping):
-        _check(arguments, _NLP, "An nlp dictionary")
         return from_nlp(model, objective=objective and model.get("f") is not None, **arguments)
     if isinstance(model, ca.Opti):
-        _check(arguments, _OPTI, "A casadi.Opti")
         return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
     if is_pyomo(model):
-        _check(arguments, _OTHER, "A Pyomo model")
         return from_pyomo(model, objective=objective and has_objective(model), **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):
-        _check(arguments, _OTHER, "An .nl file")
         return from_nl(model, objective=objective, **arguments)
     raise ModelError(
         "The first argument must be an archeng.Model, a casadi.Opti, an nlp dictionary, a Pyomo "
@@ -66,9 +64,3 @@ def check_import_options(
     unknown = [name for name in arguments if name not in IMPORT_OPTIONS]
     if unknown:
         raise SettingsError(unknown_options(where, unknown, own, hints or {}))
-
-
-def _check(arguments: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    unknown = sorted(set(arguments) - set(known))
-    if unknown:
-        raise ModelError(unknown_options(what, unknown, known))

@@ -9,6 +9,7 @@ Notation: n free variables, m rows in all, m_b bound rows, m_l linear, m_n nonli
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -109,25 +110,26 @@ class FeasibleSet:
     hessian_sparsity: Any
     functions: tuple[Any, ...] = ()
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of free variables."""
         return len(self.free)
 
-    @property
+    @cached_property
     def m(self) -> int:
         """Number of rows, bounds included."""
         return len(self.rows)
 
-    @property
+    @cached_property
     def is_linear(self) -> bool:
         """Whether every row is linear."""
         return self.n_nonlinear == 0
 
     def expand(self, x: Floats) -> Floats:
-        """Full vector (n_full,) of a free vector (n,)."""
-        full = self.template.copy()
-        full[self.free] = x
+        """Full vector (..., n_full) of a free vector (..., n)."""
+        full = np.empty((*x.shape[:-1], len(self.template)))
+        full[...] = self.template
+        full[..., self.free] = x
         return full
 
     def reduce(self, full: Floats) -> Floats:
@@ -158,9 +160,10 @@ class FeasibleSet:
         told = np.isfinite(self.start) & (half > _MANY * self.scale)
         return (half < _WIDEST / 2) & ~told
 
-    def values(self, x: Floats) -> Floats:
-        """Values (m,) of all rows at x; NaN where a row is undefined."""
-        return self.all_rows.single(x)
+    @cached_property
+    def values(self) -> Callable[[Floats], Floats]:
+        """The function that gives the values (m,) of all rows at x; NaN where one is undefined."""
+        return self.all_rows.single
 
     def values_and_jacobian(self, x: Floats) -> tuple[Floats, Floats]:
         """Values (m,) and gradients (m, n) of all rows at x."""
@@ -178,6 +181,11 @@ class FeasibleSet:
     def violations(self, x: Floats) -> Floats:
         """Violation (m,) of each row at x: 0 if satisfied, infinite where undefined."""
         return self.violations_of(self.values(x))
+
+    def violations_in_full(self, full: Floats) -> Floats | None:
+        """Violation (m,) of each row at a full vector; None if a fixed variable was changed."""
+        x = self.reduce(full)
+        return self.violations(x) if np.array_equal(self.expand(x), full) else None
 
     def violations_of(self, values: Floats) -> Floats:
         """Violation (m,) of given row values (m,); infinite where a value is not finite."""

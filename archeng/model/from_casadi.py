@@ -11,13 +11,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import flag, floats, named_options, shown, texts
+from archeng.checks import flag, named_options, shown, texts
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, elements_of, half_width, strict_limits
 from archeng.model.domain import refusal
 from archeng.model.model import Model
-from archeng.model.variable import Floats
+from archeng.model.variable import Floats, vector
 
 _REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # Opti's own number; older CasADi has no other
 
@@ -67,9 +67,9 @@ def from_nlp(
     n = x.numel()
     labels = _symbol_names(x) if names is None else texts("names", names, n, ModelError)
     model = Model(name, symbols="SX" if isinstance(x, ca.SX) else "MX")
-    low, high = _vector("lbx", lbx, n), _vector("ubx", ubx, n)
-    first = [None] * n if x0 is None else _vector("x0", x0, n)
-    width = [None] * n if scale is None else _vector("scale", scale, n)
+    low, high = vector("lbx", lbx, n), vector("ubx", ubx, n)
+    first = [None] * n if x0 is None else vector("x0", x0, n)
+    width = [None] * n if scale is None else vector("scale", scale, n)
     for label, a, b, start, deviation in zip(labels, low, high, first, width, strict=True):
         model.variable(label, lower=a, upper=b, start=start, scale=deviation)
     g, f = _rebuild(x, nlp, model.symbols, _parameter(nlp, p))
@@ -120,7 +120,7 @@ def from_opti(
     value, lbg, ubg = _opti_numbers(opti)
     every = ca.vertcat(*(ca.vec(s) for s in symbols))
     start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
-    width = None if scale is None else _vector("scale", scale, every.numel())
+    width = None if scale is None else vector("scale", scale, every.numel())
     model = Model(name, symbols="MX")
     ends = np.cumsum([s.numel() for s in symbols])
     for label, symbol, end in zip(labels, symbols, ends, strict=True):
@@ -190,7 +190,7 @@ def _add_rows(
     m = g.numel()
     if m == 0:
         return
-    low, high = _vector("lbg", lbg, m), _vector("ubg", ubg, m)
+    low, high = vector("lbg", lbg, m), vector("ubg", ubg, m)
     labels = [f"g[{i}]" for i in range(m)]
     if row_names is not None:
         labels = texts("row_names", row_names, m, ModelError)
@@ -226,22 +226,10 @@ def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
     size = 0 if nlp.get("p") is None else ca.vec(nlp["p"]).numel()
     if size and p is None:
         raise ModelError(f"The nlp has {size} parameters; give their values as p=.")
-    value = _vector("p", 0.0 if p is None else p, size)
+    value = vector("p", 0.0 if p is None else p, size)
     if not np.all(np.isfinite(value)):
         raise ModelError(f"p must be finite, got {value}.")
     return value
-
-
-def _vector(what: str, value: ArrayLike, size: int) -> Floats:
-    try:
-        raw = value.full() if isinstance(value, ca.DM) else value
-        array = floats(raw)
-        array = array.reshape(-1, order="F") if array.ndim else array
-        return np.array(np.broadcast_to(array[0] if array.shape == (1,) else array, (size,)))
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"{what} must be a number or have {size} entries, got {shown(value)}."
-        ) from error
 
 
 def _symbol_names(x: Any) -> list[str]:

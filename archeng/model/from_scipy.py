@@ -20,7 +20,7 @@ from archeng.errors import ModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.callables import PythonFunction
 from archeng.model.model import Model
-from archeng.model.variable import Floats
+from archeng.model.variable import Floats, vector
 
 _STEPS = ("2-point", "3-point", "cs")
 _UNBOUNDED_SCALE = 0.2  # initial deviation of a variable without both bounds, per max(1, |x0|)
@@ -161,10 +161,7 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
 def _deviations(scale: Any, start: Floats, lower: Floats, upper: Floats) -> Floats:
     """Return initial deviations (n,); NaN where the bounds say it."""
     if scale is not None:
-        try:
-            return np.array(np.broadcast_to(floats(scale), start.shape))
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"scale must be a number or have {len(start)} entries.") from error
+        return vector("scale", scale, len(start))
     bounded = np.isfinite(lower) & np.isfinite(upper)
     return np.where(bounded, np.nan, _UNBOUNDED_SCALE * np.maximum(1.0, np.abs(start)))
 
@@ -288,16 +285,8 @@ def _labels(names: list[str]) -> list[str]:
 
 
 def _limits(rows: _Rows, m: int, label: str) -> tuple[Floats, Floats]:
-    try:
-        return (
-            np.array(np.broadcast_to(floats(rows.lower), (m,))),
-            np.array(np.broadcast_to(floats(rows.upper), (m,))),
-        )
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"Constraint {label!r} ({rows.source}): lb and ub must be numbers or have {m} entries, "
-            f"got {shown(rows.lower)} and {shown(rows.upper)}."
-        ) from error
+    where = f"Constraint {label!r} ({rows.source})"
+    return vector(f"{where}: lb", rows.lower, m), vector(f"{where}: ub", rows.upper, m)
 
 
 def _what_was_expected(value: Any) -> str:

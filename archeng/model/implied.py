@@ -27,6 +27,8 @@ from archeng.model.variable import Floats
 _NONE = 1e-9  # largest common slack, in deviations, of rows that have none
 _SLACK = 2e-8  # largest slack of a row that is an equality; well below the default tolerance
 _ROUNDING = 1e-13  # relative size of a conflict that rounding makes
+_ZERO = 1e-10  # length of a scaled gradient, or singular value, that counts as zero
+_LP_TOLERANCE = 1e-10  # of HiGHS, its least
 _AIM = 1e-2  # slack that the search for a point inside tries to give to each row
 _TRIES = 300  # of that search
 _DEPTH = 12  # to which expressions are compared
@@ -64,8 +66,8 @@ def linear_program(cost: Floats, a: Floats, b: Floats, bounds: Any, presolve: bo
     from scipy.optimize import linprog  # here, because it takes longer to import than archeng
 
     options = {
-        "primal_feasibility_tolerance": 1e-10,
-        "dual_feasibility_tolerance": 1e-10,
+        "primal_feasibility_tolerance": _LP_TOLERANCE,
+        "dual_feasibility_tolerance": _LP_TOLERANCE,
         "presolve": presolve,
     }
     rows = {"A_ub": a, "b_ub": b} if len(b) else {}
@@ -145,11 +147,11 @@ def _has_inside(sides: _OneSidedLimits) -> bool:
         z, *_ = np.linalg.lstsq(sides.E, sides.e, rcond=None)
         if np.abs(sides.E @ z - sides.e).max() > _NONE:
             return False
-        G, h = G @ basis[int(np.sum(values > 1e-10)) :].T, h - G @ z
+        G, h = G @ basis[int(np.sum(values > _ZERO)) :].T, h - G @ z
     norms = np.linalg.norm(G, axis=1)
-    if G.shape[1] == 0 or np.any(h[norms <= 1e-10] <= _SLACK):
+    if G.shape[1] == 0 or np.any(h[norms <= _ZERO] <= _SLACK):
         return False
-    moves = norms > 1e-10
+    moves = norms > _ZERO
     G, h = G[moves] / norms[moves, None], h[moves] / norms[moves]
     z = np.zeros(G.shape[1])
     for _ in range(_TRIES):

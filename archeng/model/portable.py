@@ -17,7 +17,7 @@ import numpy as np
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model
-from archeng.model.variable import Variable, element_names, symbol
+from archeng.model.variable import Variable, element_names, stacked, symbol
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -75,9 +75,7 @@ def serialized(model: Model) -> str:
 
 def _at_points(model: Model, function: Any) -> list[list[float]]:
     """Values of the rows at a few fixed points: all that can be told of Python functions."""
-    lower = np.concatenate([v.lower for v in model.variables])
-    upper = np.concatenate([v.upper for v in model.variables])
-    start = np.concatenate([v.start for v in model.variables])
+    lower, upper, start = stacked(model.variables, "lower", "upper", "start")
     start = np.where(np.isfinite(start), start, 0.0)
     low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - 1.0)
     high = np.where(np.isfinite(upper), upper, np.maximum(start, low) + 1.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from archeng.model.domain import DIGITS, Domain
-from archeng.model.variable import Floats, Variable
+from archeng.model.variable import Floats, Variable, stacked
 
 if TYPE_CHECKING:
     from archeng.model.constraint import Constraint
@@ -137,8 +137,7 @@ def violation_table(
 ) -> ViolationTable:
     """Bounds first, then the rows in declaration order."""
     entries = []
-    lower = np.concatenate([v.lower for v in variables]) if variables else np.zeros(0)
-    upper = np.concatenate([v.upper for v in variables]) if variables else np.zeros(0)
+    lower, upper = stacked(variables, "lower", "upper")
     domains = [v.domain for v in variables for _ in range(v.size)]
     for label, value, a, b, domain in zip(names, x, lower, upper, domains, strict=True):
         if np.isfinite(a) or np.isfinite(b):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from archeng.errors import ModelError
 from archeng.model.feasible_set import FeasibleSet
-from archeng.model.variable import Floats, Variable
+from archeng.model.variable import Floats, Variable, stacked
 
 DEFAULT_SHARE = 1e-7
 """Default half-width of an equality, as a share of the change of its row over one deviation."""
@@ -76,9 +76,8 @@ def neighbourhood(variables: Sequence[Variable], low: Floats, high: Floats) -> N
 
     Bounds that mean "none", such as 1e20, say nothing about the size of a variable.
     """
-    start = np.concatenate([v.start for v in variables])
+    start, scales = stacked(variables, "start", "scale")
     near_low, near_high = np.where(low > -_FAR, low, -np.inf), np.where(high < _FAR, high, np.inf)
-    scales = np.concatenate([v.scale for v in variables])
     center, scale = typical(near_low, near_high, start, scales)
     center = np.clip(center, low, high)
     return Neighbourhood(low, high, center, np.where(low == high, 0.0, scale))
@@ -91,13 +90,12 @@ def declared_box(
 
     Rows that are one variable, or its negative, are found by their values at a few numbers.
     """
-    low = np.concatenate([v.lower for v in variables])
-    high = np.concatenate([v.upper for v in variables])
+    low, high = stacked(variables, "lower", "upper")
     if not rows:
         return low, high
-    stacked = ca.vertcat(*(row[0] for row in rows))
+    column = ca.vertcat(*(row[0] for row in rows))
     variables_of: list[list[int]] = [[] for _ in rows]
-    for j, i in zip(*ca.jacobian_sparsity(stacked, symbols).get_triplet(), strict=True):
+    for j, i in zip(*ca.jacobian_sparsity(column, symbols).get_triplet(), strict=True):
         variables_of[j].append(i)
     lonely = [j for j, positions in enumerate(variables_of) if len(positions) == 1]
     if not lonely:

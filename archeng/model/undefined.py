@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from archeng.errors import ModelError
-from archeng.model.callables import BRIDGE, Bridge
+from archeng.model.callables import BRIDGE, bridged, remembering
 from archeng.model.functions import FastFunction
 from archeng.model.model import Model
 from archeng.model.variable import Floats
@@ -111,30 +111,18 @@ class _Guard:
             FastFunction(ca.Function(f"row_{i}", [u], [e]))
             for i, e in enumerate((value, first, second))
         ]
-        self._last: dict[int, tuple[bytes, Floats]] = {}
-        sizes = [(k, 1), (1, 1), (1, k)]
-        bends = Bridge(f"{BRIDGE}second", sizes, [(k, k), (k, 1)], self._second)
-        slopes = Bridge(f"{BRIDGE}first", sizes[:2], [(1, k)], partial(self._at, 1), bends)
-        values = Bridge(f"{BRIDGE}value", sizes[:1], [(1, 1)], partial(self._at, 0), slopes)
-        self._bridges = bends, slopes, values
+        self._values = remembering(partial(self._evaluated, 0))  # a failure may take long
+        self._bridges = bridged(k, 1, self._values, partial(self._evaluated, 1), self._second)
 
     def __call__(self, symbols: Any) -> Any:
         """Return the row as an expression of the symbols of the model."""
-        return self._bridges[-1](ca.vertcat(*(symbols[i] for i in self._columns)))
-
-    def _at(self, order: int, at: Floats) -> Floats:
-        """Return the derivatives of an order, the last ones kept: a failure may take long."""
-        key = at.tobytes()
-        before = self._last.get(order)
-        if before is None or before[0] != key:
-            before = self._last[order] = key, self._evaluated(order, at)
-        return before[1]
+        return self._bridges[0](ca.vertcat(*(symbols[i] for i in self._columns)))
 
     def _evaluated(self, order: int, at: Floats) -> Floats:
         """Evaluate; NaN if CasADi fails, which it would also describe on standard error."""
         function = self._functions[order]
         undefined = np.full(function.function.numel_out(0), np.nan)
-        if order and np.isnan(self._at(0, at)).any():
+        if order and np.isnan(self._values(at)).any():
             return undefined
         try:
             with contextlib.redirect_stderr(io.StringIO()):
@@ -147,7 +135,7 @@ class _Guard:
             return undefined
 
     def _second(self, at: Floats) -> Floats:
-        second = self._at(2, at)
+        second = self._evaluated(2, at)
         return np.where(np.isfinite(second), second, 0.0)
 
     def __reduce__(self) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -55,7 +56,7 @@ class Variable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", Domain(self.domain))  # files have its name
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of scalar entries."""
         return int(np.prod(self.shape, dtype=int))
@@ -172,6 +173,23 @@ def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
     flat = np.array(full, dtype=float).reshape(-1, order="F")
     flat.flags.writeable = False
     return flat
+
+
+def vector(what: str, value: Any, size: int) -> Floats:
+    """Return a new vector (size,) of numbers, or of one that is repeated; also of CasADi's DM."""
+    try:
+        array = floats(value.full() if isinstance(value, ca.DM) else value)
+        array = array.reshape(-1, order="F") if array.ndim else array
+        return np.array(np.broadcast_to(array, (size,)))
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{what} must be a number or have {size} entries, got {shown(value)}."
+        ) from error
+
+
+def stacked(variables: Sequence[Variable], *names: str) -> list[Floats]:
+    """Return lower, upper, start or scale of all variables, each as one flat vector (n,)."""
+    return [np.concatenate([np.zeros(0), *(getattr(v, name) for v in variables)]) for name in names]
 
 
 def _finite(value: float) -> float | None:

@@ -4,15 +4,14 @@ An answer counts if every row holds in floating point, as it was written, at the
 will be simulated. Its residual is that of the KKT conditions of the repair problem
 [SA22 eq:intersection, (5)], [SA22 eq:nearest, (6)], in whitened coordinates.
 
-[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
-doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +24,7 @@ _POLISH_STEPS = 6  # of Newton's method, to move rows that are a hair outside on
 _POLISHED = 1e-3  # scaled violation beyond which polishing would lead astray
 _TOUCHED = 1e-7  # scaled distance of a row from its limit that polishing removes
 _ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
+_RANK = 1e-12  # relative singular values that count as zero
 _HELD = 1e-6  # multiplier of a row that holds the answer, relative to the largest
 
 
@@ -76,7 +76,7 @@ class Repair:
     iterations: int
     multipliers: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def feasible(self) -> bool:
         """Whether the point satisfies every row exactly."""
         return self.kind not in (RepairKind.FAILED, RepairKind.UNREPAIRED)
@@ -191,7 +191,7 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits)
     A = problem.gradients(y)[chosen]
     if not np.all(np.isfinite(A)):
         return None
-    step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=1e-12)
+    step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=_RANK)
     return np.asarray(step, dtype=float)
 
 

@@ -3,6 +3,10 @@
 One compiled solver serves both problems and all points: the point, the metric and the row
 scale are parameters, the limits are arguments of the call. First and second derivatives are
 composed from those of the rows, J L and L^T H L, so that sparse rows stay cheap.
+
+IPOPT: A. Waechter, L. Biegler, On the implementation of an interior-point filter line-search
+algorithm for large-scale nonlinear programming, Mathematical Programming 106, 25-57, 2006,
+doi:10.1007/s10107-004-0559-y.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem
 from archeng.repair.sqp import Outcome, SolverAnswer
 
+# Tolerances in standard deviations: the rows are scaled. "sb" suppresses the banner.
 _OPTIONS = {
     "tol": 1e-9,
     "constr_viol_tol": 1e-10,

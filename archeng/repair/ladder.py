@@ -13,9 +13,7 @@ very vector that will be simulated (:mod:`archeng.repair.certificate`); statuses
 trusted. The solvers may see rows in another form than they were written
 (:mod:`archeng.repair.reformulation`); what counts is how they were written.
 
-[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
-doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
@@ -109,6 +107,16 @@ class Repairer:
         -------
         Repair
         """
+        return self._repair(x, distribution, anchor)
+
+    @one_thread
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None = None
+    ) -> list[Repair]:
+        """Repair points (k, n) one after the other."""
+        return [self._repair(point, distribution, anchor) for point in points]
+
+    def _repair(self, x: Floats, distribution: Distribution, anchor: Floats | None) -> Repair:
         fs = self.feasible_set
         values = fs.values(x)
         if fs.holds(values):
@@ -137,13 +145,6 @@ class Repairer:
         if point.feasible:
             return repaired(kind, problem, point, iterations)
         return failed(problem, point, iterations, anchor)
-
-    @one_thread
-    def repair_all(
-        self, points: Floats, distribution: Distribution, anchor: Floats | None = None
-    ) -> list[Repair]:
-        """Repair points (k, n) one after the other."""
-        return [self.repair(point, distribution, anchor) for point in points]
 
     def project(
         self,

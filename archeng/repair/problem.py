@@ -21,9 +21,7 @@ r_j         rows of the feasible set, shape (m,)                    ``values``
 a, b        limits that the solver aims at, shape (m,)              ``lower``, ``upper``
 ==========  ======================================================  ====================
 
-[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
-doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations
@@ -45,6 +43,11 @@ _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of 
 _SLAB = 1e-9  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
 _LARGE = 1e150  # slopes beyond this have no usable length: its square overflows
+_ACTIVE = 1e-7  # distance from its limit, in deviations, of an active row
+_ACTIVE_MARGINS = 4  # the same in margins
+_LEAST_SLACK = 1e-13  # scaled tolerance of a row: rounding
+_RANK = 1e-10  # relative singular values that count as zero
+_MEETING = 1e-8  # relative distance at which linearised boundaries have a common point
 _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
 
 RowLimits = tuple[Floats, Floats]
@@ -163,7 +166,7 @@ class Problem:
     def active(self, values: Floats) -> tuple[int, ...]:
         """Equalities, and rows that reach a limit to within a few margins or 1e-7 deviations."""
         fs = self.feasible_set
-        near = np.maximum(4 * self.margins, 1e-7 * self.norms)
+        near = np.maximum(_ACTIVE_MARGINS * self.margins, _ACTIVE * self.norms)
         reached = (values <= fs.lower + near) | (values >= fs.upper - near)
         return tuple(np.flatnonzero(reached | fs.equality).tolist())
 
@@ -210,8 +213,8 @@ def _can_meet(problem: Problem) -> bool:
     b = ((aim - values) / problem.norms)[pinned]
     if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
         return False
-    d, *_ = np.linalg.lstsq(A, b, rcond=1e-10)
-    return bool(np.abs(A @ d - b).max() <= 1e-8 * (1.0 + float(np.abs(b).max())))
+    d, *_ = np.linalg.lstsq(A, b, rcond=_RANK)
+    return bool(np.abs(A @ d - b).max() <= _MEETING * (1.0 + float(np.abs(b).max())))
 
 
 def _build(fs: FeasibleSet, margin: float) -> FastFunction:
@@ -245,7 +248,7 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
     margins *= ca.DM([0.0] * len(fs.bounded) + [1.0] * (m - len(fs.bounded)))
-    slack = ca.fmax(0.5 * margins / norms, 1e-13)
+    slack = ca.fmax(0.5 * margins / norms, _LEAST_SLACK)
     inside_lower, inside_upper = lower + margins, upper - margins
 
     # A pinned row is a slab, thicker than the largest margin of any pinned row, so that

@@ -32,6 +32,7 @@ from archeng.model.functions import FastFunction
 _POINTS = 6  # at which rows are evaluated
 _AGREE = 1e-6  # relative errors of Euler's relations
 _SAME = 1e-9  # errors of the constant part, relative to it and to the limit
+_RANK = 1e-10  # relative singular values that count as zero
 _DIGITS = 10  # of the centre, relative to the designs
 _MOST = 100  # variables beyond which the examination would take too long
 _LEAST_DEGREE = 2.5  # Newton's method needs no help with quadratics
@@ -191,7 +192,7 @@ def _sampled(
     value, g = side * float(rows[j]), side * jacobian[j]
     if not (np.isfinite(value) and np.all(np.isfinite(g)) and np.all(np.isfinite(H))):
         return None
-    w, *_ = np.linalg.lstsq(H, g, rcond=1e-10)
+    w, *_ = np.linalg.lstsq(H, g, rcond=_RANK)
     if np.linalg.norm(H @ w - g) > _AGREE * np.linalg.norm(g) or not np.any(g):
         return None
     return value, float(g @ w), g, H, np.asarray(w, dtype=float)

@@ -19,8 +19,7 @@ linearised active rows, :math:`\tau |A_S d - b_S|^2`, changes nothing on the tan
 those rows but makes W convex there [NW06 ch. 17]. If that is not enough, DAQP cannot factor
 it, and the step is taken again with the negative eigenvalues of W reflected.
 
-[NW06] J. Nocedal, S. Wright, Numerical Optimization, 2nd ed., Springer, 2006,
-doi:10.1007/978-0-387-40065-5.
+[NW06] Nocedal and Wright 2006, doi:10.1007/978-0-387-40065-5.
 """
 
 from __future__ import annotations

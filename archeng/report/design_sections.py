@@ -14,7 +14,13 @@ from archeng.records import Activity, RowAtBest, SimulatedAtBest
 from archeng.report.figures import free_variables, sensible, times
 from archeng.report.figures.designs import MOST_PANELS
 from archeng.report.html import Html, Section, facts, paragraph, picture, section, table
-from archeng.report.text import gain_text, margin_text, optimality_text
+from archeng.report.text import (
+    SIMULATED_HEADER,
+    gain_text,
+    optimality_text,
+    simulated_cells,
+    variable_cells,
+)
 from archeng.result import Result
 
 _BEST = 10  # designs in the table of the best
@@ -69,10 +75,7 @@ def best_design(result: Result) -> Section:
     variables = result.variables_at_best
     places = [_place(v.value, v.lower, v.upper) for v in variables]
     bounds = [_at_bound(place) for place in places]
-    rows = [
-        (v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper), bound)
-        for v, bound in zip(variables, bounds, strict=True)
-    ]
+    rows = [(*variable_cells(v), bound) for v, bound in zip(variables, bounds, strict=True)]
     header = ("variable", "value", "unit", "lower", "upper", "at bound")
     marked = [k for k, bound in enumerate(bounds) if bound]
     elements = [
@@ -80,22 +83,15 @@ def best_design(result: Result) -> Section:
         table("Variables", header, rows, "lrlrrl", marked, places),
     ]
     if result.simulated:
-        elements.append(_simulated(result))
+        rows = [simulated_cells(s) for s in result.simulated]
+        violated = [k for k, s in enumerate(result.simulated) if not s.holds]
+        title = "Simulated constraints"
+        elements.append(table(title, SIMULATED_HEADER, rows, "lrrrr", violated))
     if result.outputs:
         outputs = [(name, _output(value)) for name, value in result.outputs.items()]
         title = "Other outputs of the simulator"
         elements.append(table(title, ("output", "value"), outputs, "lr"))
     return section("best", "Best design", *elements)
-
-
-def _simulated(result: Result) -> Html:
-    rows = [
-        (s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), margin_text(s))
-        for s in result.simulated
-    ]
-    header = ("simulated constraint", "value", "lower", "upper", "margin")
-    violated = [k for k, s in enumerate(result.simulated) if not s.holds]
-    return table("Simulated constraints", header, rows, "lrrrr", violated)
 
 
 def _place(value: float, lower: float, upper: float) -> float | None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from archeng.model.tables import number, text_table
-from archeng.records import Activity, RowAtBest, SimulatedAtBest
+from archeng.records import Activity, RowAtBest, SimulatedAtBest, VariableAtBest
 from archeng.result import Result
 from archeng.surrogate import Optimality
+
+SIMULATED_HEADER = ("simulated constraint", "value", "lower", "upper", "margin")
 
 
 def result_text(result: Result) -> str:
@@ -64,11 +66,13 @@ def _repairs(result: Result) -> str:
 
 
 def _variables(result: Result) -> str:
-    lines = [
-        (v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper))
-        for v in result.variables_at_best
-    ]
+    lines = [variable_cells(v) for v in result.variables_at_best]
     return text_table(("variable", "value", "unit", "lower", "upper"), lines)
+
+
+def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
+    """Return name, value, unit and bounds of a variable."""
+    return v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper)
 
 
 def optimality_text(o: Optimality) -> str:
@@ -116,17 +120,14 @@ def gain_text(a: Activity) -> str:
 
 
 def _simulated(simulated: Sequence[SimulatedAtBest]) -> str:
-    lines = [
-        (s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), margin_text(s, "VIOLATED"))
-        for s in simulated
-    ]
-    return text_table(("simulated constraint", "value", "lower", "upper", "margin"), lines)
+    return text_table(SIMULATED_HEADER, [simulated_cells(s, "VIOLATED") for s in simulated])
 
 
-def margin_text(s: SimulatedAtBest, violated: str = "violated") -> str:
-    """Distance from the nearer limit, or by how much it is violated."""
+def simulated_cells(s: SimulatedAtBest, violated: str = "violated") -> tuple[str, ...]:
+    """Return name, value and limits of a simulated constraint, and how far the nearer limit is."""
     margin = min(s.value - s.lower, s.upper - s.value)
-    return f"{margin:.3g}" if s.holds else f"{violated} by {-margin:.3g}"
+    distance = f"{margin:.3g}" if s.holds else f"{violated} by {-margin:.3g}"
+    return s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), distance
 
 
 def _output(value: Any) -> str:

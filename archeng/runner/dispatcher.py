@@ -69,7 +69,7 @@ class Dispatcher:
             If that is so.
         """
         assert self._evaluator is not None
-        finished, todo = self._without_a_call(generation, positions)
+        violations, finished, todo = self._without_a_call(generation, positions)
         first = self._ledger.n_calls == 0 and all(c.status == "reused" for c in finished.values())
         answers = self._evaluator.simulate(todo, first_alone=first)
         stopping = False
@@ -86,10 +86,10 @@ class Dispatcher:
                         )
                     p, outcome = answer
                     if first and outcome.mistake:
-                        call = self._record(generation, p, outcome)
+                        call = self._record(generation, p, outcome, violations[p])
                         raise mistaken(call, self._ledger.calls) from outcome.cause
                     first = False
-                    finished[p] = self._written(generation, p, outcome)
+                    finished[p] = self._written(generation, p, outcome, violations[p])
                     if time_to_stop():
                         stopping = True
                         self._evaluator.cancel_waiting()
@@ -99,20 +99,21 @@ class Dispatcher:
 
     def _without_a_call(
         self, generation: OpenGeneration, positions: Sequence[int]
-    ) -> tuple[dict[int, CallRecord], list[tuple[int, Design]]]:
-        """Return the calls whose outcome is known already, and the designs to simulate."""
+    ) -> tuple[dict[int, float], dict[int, CallRecord], list[tuple[int, Design]]]:
+        """Check all designs; return their violations, known outcomes, and what to simulate."""
+        violations: dict[int, float] = {}
         finished: dict[int, CallRecord] = {}
         todo: list[tuple[int, Design]] = []
         for p in positions:
-            design = self._gated(generation.candidates[p])
+            design, violations[p] = self._gated(generation.candidates[p])
             known = self._ledger.known_outcome(design, p)
             if isinstance(known, CallRecord):
                 finished[p] = known
             elif known is not None:
-                finished[p] = self._written(generation, p, known)
+                finished[p] = self._written(generation, p, known, violations[p])
             else:
                 todo.append((p, design))
-        return finished, todo
+        return violations, finished, todo
 
     def shown(self, generation: OpenGeneration) -> list[Candidate]:
         """Return copies of the candidates for those who ask, with what is known of them."""
@@ -120,40 +121,41 @@ class Dispatcher:
         for p, candidate in enumerate(generation.candidates):
             known = candidate.known
             if candidate.design is not None:
-                outcome = self._ledger.known_outcome(self._gated(candidate), p)
+                design, _ = self._gated(candidate)
+                outcome = self._ledger.known_outcome(design, p)
                 known = known if outcome is None else outcome.objective
             copies.append(candidate.copy(known))
         return copies
 
     def settle(self, generation: OpenGeneration, position: int, told: Call) -> CallRecord:
         """Return the record of a told call, or of the same design simulated before."""
-        design = self._gated(generation.candidates[position])
+        design, violation = self._gated(generation.candidates[position])
         outcome = self._ledger.known_outcome(design, position) or checked(told, self._limits)
         if isinstance(outcome, CallRecord):
             return outcome
-        return self._written(generation, position, outcome)
+        return self._written(generation, position, outcome, violation)
 
     def close(self) -> None:
         """Give up the workers."""
         if self._evaluator is not None:
             self._evaluator.close()
 
-    def _written(self, generation: OpenGeneration, position: int, outcome: Call) -> CallRecord:
+    def _written(
+        self, generation: OpenGeneration, position: int, outcome: Call, violation: float
+    ) -> CallRecord:
         """Return the record of a finished call, durable before it is used."""
-        call = self._record(generation, position, outcome)
+        call = self._record(generation, position, outcome, violation)
         self._ledger.write(position, call)
-        if not outcome.good and self._on_failure is not None:
+        if self._on_failure is not None and not outcome.good:
             self._on_failure(outcome)
         return call
 
-    def _record(self, generation: OpenGeneration, position: int, outcome: Call) -> CallRecord:
-        design = generation.candidates[position].design
-        assert design is not None
-        violation = self._gate.check(design.x)
+    def _record(
+        self, generation: OpenGeneration, position: int, outcome: Call, violation: float
+    ) -> CallRecord:
         return generation.record(position, outcome, violation, self._limits, self._clock())
 
-    def _gated(self, candidate: Candidate) -> Design:
-        """Return a candidate's design, every row checked once more at its very vector."""
+    def _gated(self, candidate: Candidate) -> tuple[Design, float]:
+        """Return a candidate's design and its violation: every row checked at its very vector."""
         assert candidate.design is not None
-        self._gate.check(candidate.design.x)
-        return candidate.design
+        return candidate.design, self._gate.check(candidate.design.x)

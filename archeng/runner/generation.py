@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,8 +129,9 @@ class OpenGeneration:
         simulated = np.full((self.size, len(limits)), np.nan)
         for position, candidate in enumerate(self.candidates):
             call = calls.get(position) or ledger.find(candidate.design)
-            if call is not None and call.good:
-                objectives[position] = sign * call.objective
+            if call is not None:
+                objectives[position] = sign * call.objective  # NaN if it did not end well
+            if call is not None and limits.names and call.good:
                 simulated[position] = [call.constraints[name] for name in limits.names]
         return Found(objectives, simulated)
 
@@ -148,60 +149,38 @@ def open_generation(
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
     """
-    candidates = [
-        _candidate(feasible_set, x, repair, ledger, outside)
-        for x, repair in zip(population.sampled, population.repairs, strict=True)
+    fs, repairs = feasible_set, population.repairs
+    sampled = fs.expand(population.sampled)
+    repaired = fs.expand(np.array([repair.x for repair in repairs]))
+    designs = [
+        Design(fs.variables, x)
+        if repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
+        else None
+        for x, repair in zip(repaired, repairs, strict=True)
     ]
-    positions, end = _plan(candidates, ledger)
+    plan = ledger.plan(designs)
     return OpenGeneration(
         number=number,
         restart=restart,
         first_index=len(ledger.calls),
         population=population,
-        candidates=tuple(candidates[:end]),
-        positions=positions,
+        candidates=tuple(
+            Candidate(
+                sampled[p],
+                designs[p],
+                repairs[p],
+                None if (call := plan.known[p]) is None else call.objective,
+            )
+            for p in range(plan.end)
+        ),
+        positions=plan.positions,
         repair_seconds=repair_seconds,
     )
 
 
-def _candidate(
-    fs: FeasibleSet, sampled: Floats, repair: Repair, ledger: Ledger, outside: bool
-) -> Candidate:
-    simulated = repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
-    design = Design(fs.variables, fs.expand(repair.x)) if simulated else None
-    before = ledger.find(design)
-    return Candidate(
-        fs.expand(sampled), design, repair, None if before is None else before.objective
-    )
-
-
-def _plan(candidates: Sequence[Candidate], ledger: Ledger) -> tuple[tuple[int, ...], int]:
-    """Return the positions of new designs, and how many candidates the budget allows.
-
-    Designs known from earlier runs cost no call.
-    """
-    new: set[bytes] = set()
-    positions: list[int] = []
-    left, calls = ledger.calls_left, 0
-    for position, candidate in enumerate(candidates):
-        design = candidate.design
-        if design is None or candidate.known is not None:
-            continue
-        key = ledger.key(design, position)
-        if key in new:
-            continue
-        if ledger.find_earlier(design) is None:
-            calls += 1
-            if left is not None and calls > left:
-                return tuple(positions), position
-        new.add(key)
-        positions.append(position)
-    return tuple(positions), len(candidates)
-
-
 def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:
     """Names of the simulated constraints that do not hold."""
-    if not outcome.good:
+    if not limits.names or not outcome.good:
         return ()
     values = np.array([outcome.constraints[name] for name in limits.names])
     outside = limits.violations(values) > 0

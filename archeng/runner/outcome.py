@@ -14,7 +14,7 @@ from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
 from archeng.known import Limits
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet
+from archeng.model import FeasibleSet, Variable
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
@@ -25,6 +25,7 @@ from archeng.settings import Settings
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality, best_evidence, frame_at
 
+_OPEN = (StopReason.RUNNING, StopReason.CUT_OFF)  # the run has not ended
 _CONVERGED = {
     StopReason.CONVERGED,
     StopReason.MODEL_EXHAUSTED,
@@ -43,6 +44,8 @@ class Account:
 
     Attributes
     ----------
+    feasible_set : FeasibleSet or None
+        None if the journal does not hold the model.
     wide : Distribution
         The initial search distribution.
     n_restarts : int
@@ -51,7 +54,9 @@ class Account:
         Of the restarts that have ended.
     """
 
-    feasible_set: FeasibleSet
+    name: str
+    variables: tuple[Variable, ...]
+    feasible_set: FeasibleSet | None
     ledger: Ledger
     options: Options
     settings: Settings
@@ -67,22 +72,23 @@ def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.ledger.best
     reason = run.stop_reason
-    x = best.x if best is not None else np.full(len(fs.template), np.nan)
+    size = sum(variable.size for variable in run.variables)
+    x = best.x if best is not None else np.full(size, np.nan)
     optimality = _optimality(run, best, reason)
     return Result(
-        name=fs.name,
+        name=run.name,
         x=x,
         fun=best.objective if best is not None else float("nan"),
-        variables=fs.variables,
+        variables=run.variables,
         status=_status(run, best, reason, optimality),
         stop_reason=reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
-        rows=rows_at(fs, x),
+        rows=() if fs is None else rows_at(fs, x),
         simulated=simulated_at(run.options.limits, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=activity_of(fs, run.ledger, run.options.limits, run.wide),
+        activity=() if fs is None else activity_of(fs, run.ledger, run.options.limits, run.wide),
         optimality=optimality,
         provenance=_provenance(run),
     )
@@ -99,10 +105,11 @@ def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBe
 
 def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Optimality | None:
     """Return what speaks for the best design being a local optimum, once the run has ended."""
-    if best is None or not best.acceptable or reason in (StopReason.RUNNING, StopReason.CUT_OFF):
+    fs = run.feasible_set
+    if fs is None or best is None or not best.acceptable or reason in _OPEN:
         return None
-    frame = frame_at(run.wide, run.feasible_set.reduce(best.x))
-    return best_evidence(frame, run.ledger.arrays(), run.options.limits, run.feasible_set)
+    frame = frame_at(run.wide, fs.reduce(best.x))
+    return best_evidence(frame, run.ledger.arrays(), run.options.limits, fs)
 
 
 def _status(
@@ -114,7 +121,7 @@ def _status(
         return Status.VIOLATING
     if run.options.reached(best.objective):
         return Status.TARGET
-    if reason in (StopReason.RUNNING, StopReason.CUT_OFF):
+    if reason in _OPEN:
         return Status.SO_FAR
     shown = optimality is not None and optimality.claim
     if run.options.target is None and shown and _CONVERGED & {reason, *run.ended}:

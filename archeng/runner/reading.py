@@ -7,7 +7,7 @@ nobody is kept from writing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from archeng.journal import Journal, is_still, readable
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable, compile_model
 from archeng.records import Generation
-from archeng.result import Result, Status
+from archeng.result import Result
 from archeng.runner.options import Options
-from archeng.runner.outcome import Account, make_result, simulated_at
+from archeng.runner.outcome import Account, make_result
 from archeng.runner.stored import Standing, check_designs, stored_model
 from archeng.settings import Settings
 from archeng.strategy import StopReason
@@ -117,9 +117,11 @@ class JournalReader:
         reason = reason_of(standing, latest, options, ledger, running)
         provenance = _provenance(header, standing, latest)
         if fs is None:
-            return _without_model(header, options, ledger, reason, provenance)
+            provenance["incomplete"] = NO_MODEL
         result = make_result(
             Account(
+                name=str(header["name"]),
+                variables=_variables(header) if fs is None else fs.variables,
                 feasible_set=fs,
                 ledger=ledger,
                 options=options,
@@ -200,54 +202,11 @@ def _provenance(
     }
 
 
-def _without_model(
-    header: Mapping[str, Any],
-    options: Options,
-    ledger: Ledger,
-    reason: StopReason,
-    provenance: Mapping[str, Any],
-) -> Result:
-    """Return what can be told of a run whose model is not in the journal."""
-    names = header["element_names"]
-    best = ledger.best
-    status = Status.STOPPED
-    if best is None:
-        status = Status.NONE
-    elif not best.acceptable:
-        status = Status.VIOLATING
-    elif options.reached(best.objective):
-        status = Status.TARGET
-    elif reason in (StopReason.RUNNING, StopReason.CUT_OFF):
-        status = Status.SO_FAR
-    stored = {k: v for k, v in vars(options).items() if k != "callback"}
-    return Result(
-        name=str(header["name"]),
-        x=np.full(len(names), np.nan) if best is None else best.x,
-        fun=float("nan") if best is None else best.objective,
-        variables=_variables(header),
-        status=status,
-        stop_reason=reason,
-        maximize=options.sense == "maximize",
-        evaluations=tuple(ledger.calls),
-        history=tuple(ledger.generations),
-        rows=(),
-        simulated=simulated_at(options.limits, best),
-        outputs={} if best is None else dict(best.outputs),
-        provenance={
-            **provenance,
-            "seed": int(header["seed"]),
-            "options": stored,
-            "settings": asdict(Settings.from_stored(header["settings"])),
-            "incomplete": NO_MODEL,
-        },
-    )
-
-
 def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:
     """Return the variables as declared; those of older journals have only their names."""
     declared = header.get("variables")
     if declared is not None:
-        return tuple(Variable(**{**v, "shape": tuple(v["shape"])}) for v in declared)
+        return tuple(decode(Variable, v) for v in declared)
     open_, unset = np.array([np.inf]), np.array([np.nan])
     return tuple(
         Variable(str(name), (), -open_, open_, unset, unset) for name in header["element_names"]

@@ -140,7 +140,11 @@ class Run:
         self.stop_reason = (
             StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
         )
-        opened = None if self.stopped else reopen(journal, self.state, handler.state_type)
+        if self.stopped:  # nothing will ask for the calls of the open generation any more
+            for call in self.ledger.unfinished.values():
+                self.ledger.add(call)
+            return
+        opened = reopen(journal, self.state, handler.state_type)
         if opened is not None:
             self.state = replace(self.state, search=opened.search, rng=opened.rng)
             self._open = self._opened(opened, 0.0)
@@ -181,6 +185,8 @@ class Run:
         """Return the result so far; the run may go on afterwards."""
         return make_result(
             Account(
+                name=self.feasible_set.name,
+                variables=self.feasible_set.variables,
                 feasible_set=self.feasible_set,
                 ledger=self.ledger,
                 options=self.options,
@@ -325,9 +331,10 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
+        if call is self.ledger.best_acceptable and self.options.reached(call.objective):
+            return StopReason.TARGET
         if call.good:
-            reached = call.acceptable and self.options.reached(call.objective)
-            return StopReason.TARGET if reached else None
+            return None
         logger.info("call %d: %s", call.index, call.message.strip())
         policy = self._runtime.policy
         if policy.on_failure == "raise":
@@ -385,7 +392,7 @@ class Run:
 
     def _early_reason(self) -> StopReason | None:
         """Why a generation under way should be left open: the user, or the time."""
-        if self._interruption.asked:
+        if self._interruption.requested:
             return StopReason.INTERRUPTED
         return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
 

@@ -16,12 +16,12 @@ class Interruption:
     """Whether the user has asked to stop."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Catch the first Ctrl-C while the block runs (main thread only)."""
-        self.asked = False
+        self.requested = False
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -36,7 +36,7 @@ class Interruption:
             signal.signal(signal.SIGINT, before)
 
     def _first(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True
         logger.warning("stopping after the calls under way; Ctrl-C again stops at once")

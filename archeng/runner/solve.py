@@ -127,9 +127,7 @@ def resume(
     JournalError
         The file is damaged, foreign, or in use; or model or settings differ (it says how).
     """
-    arguments = dict(locals())
-    OPTIONS["retry_failed"].checked(retry_failed)
-    return _finish(Run.resume(**arguments))
+    return _finish(Run.resume(**locals()))
 
 
 def _finish(run: Run) -> Result:

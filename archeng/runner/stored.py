@@ -68,7 +68,7 @@ def header(
         "own_objective": own_objective,
         "wide": encode(wide),
         "model": data,
-        "variables": [asdict(v) for v in model.variables] if data is None else None,
+        "variables": [encode(v) for v in model.variables] if data is None else None,
         "fingerprint": fingerprint(model, data),
     }
 

@@ -63,7 +63,7 @@ class RepairTeam:
 
     def _hire(self) -> None:
         r = self._repairer
-        task = _Task(r.feasible_set, r.settings, r.around)
+        task = _RepairTask(r.feasible_set, r.settings, r.around)
         try:
             self._workers = Workers(task, self._count)
         except ArchengError as error:  # parts of the model cannot be sent
@@ -93,7 +93,7 @@ class RepairTeam:
         ]
 
 
-class _Task:
+class _RepairTask:
     """What a worker computes; its repairer is compiled on first use."""
 
     def __init__(

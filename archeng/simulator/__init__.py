@@ -17,6 +17,7 @@ from archeng.simulator.evaluate import (
     Evaluator,
     FailurePolicy,
     OnFailure,
+    check_workers,
     make_pool,
     retry_counts,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Workers",
     "call",
     "check_simulator",
+    "check_workers",
     "checked",
     "make_pool",
     "process_count",

@@ -129,7 +129,7 @@ def _raised(error: BaseException) -> Call:
         return Call(CallStatus.TIMED_OUT, message=str(error))
     if isinstance(error, SystemExit):
         return Call(CallStatus.FAILED, message=f"the simulator called sys.exit({error.code!r})")
-    text = "".join(traceback.format_exception(error, limit=-8))
+    text = "".join(traceback.format_exception(error, limit=-8))  # of the frames the last ones
     mistake = isinstance(error, MISTAKES)
     return Call(CallStatus.FAILED, message=text, mistake=mistake, cause=error)
 

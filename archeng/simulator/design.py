@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,7 @@ class Design(Mapping[str, Any]):
         """The declared variables, with names, bounds and units."""
         return self._variables
 
-    @property
-    def x(self) -> Floats:
-        """The flat vector in declaration order, read-only."""
-        return self._x
+    x: property = property(attrgetter("_x"), doc="The flat vector, read-only.")
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
@@ -104,22 +102,19 @@ class Gate:
         GateError
             If any row does not hold, or a fixed variable was changed.
         """
-        fs = self.feasible_set
-        x = fs.reduce(full)
-        if not np.array_equal(fs.expand(x), full):
+        violations = self.feasible_set.violations_in_full(full)
+        if violations is None:
             raise GateError(
                 "A fixed variable differs from its value; the simulator was not called."
             )
-        if fs.m == 0:
-            return 0.0
-        violations = fs.violations(x)
-        worst = int(np.argmax(violations))
-        if violations[worst] > 0 and not self.open_to_all:
+        worst = float(violations.max(initial=0.0))
+        if worst > 0 and not self.open_to_all:
+            row = self.feasible_set.rows[int(np.argmax(violations))]
             raise GateError(
-                f"Design {full} violates {fs.rows[worst]} by {violations[worst]:.3g}; the "
-                "simulator was not called. Designs must come from ask() unchanged."
+                f"Design {full} violates {row} by {worst:.3g}; the simulator was not called. "
+                "Designs must come from ask() unchanged."
             )
-        return float(violations[worst])
+        return worst
 
 
 class OnPyomoModel:

@@ -27,6 +27,20 @@ _RETRIED = (CallStatus.FAILED, CallStatus.INVALID, CallStatus.TIMED_OUT, CallSta
 _DEFAULT_RETRIES = {CallStatus.LOST: 1}  # repetitions, without retries=
 
 
+def check_workers(name: str, value: Any) -> Any:
+    """Return a value of ``workers=``, or raise if no executor accepts it."""
+    _executor(name, value)
+    return value
+
+
+def _executor(name: str, value: Any) -> Executor:
+    for executor in EXECUTORS:
+        if executor.accepts(value):
+            return executor
+    kinds = ", ".join(kind.description for kind in EXECUTORS if kind is not IN_PROCESS)
+    raise SettingsError(f"{name} must be one of: {kinds}; got {shown(value)}.")
+
+
 def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool:
     """Return the pool that ``workers=`` stands for.
 
@@ -37,10 +51,7 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
     """
     if workers is None and timeout is not None:
         workers = 1  # only another process can be stopped
-    executor = next((kind for kind in EXECUTORS if kind.accepts(workers)), None)
-    if executor is None:
-        kinds = ", ".join(kind.description for kind in EXECUTORS if kind is not IN_PROCESS)
-        raise SettingsError(f"workers must be one of: {kinds}; got {shown(workers)}.")
+    executor = _executor("workers", workers)
     if timeout is not None and not executor.stops_calls:
         raise SettingsError(
             f"timeout needs worker processes (workers=N); with workers={shown(workers)} a call "

@@ -23,7 +23,7 @@ from archeng.simulator.call import Call, CallStatus, Simulator, call
 from archeng.simulator.design import Design
 from archeng.simulator.watchdog import kill_trees, owner, watchdog
 
-_HEED_SECONDS = 0.2  # longest wait between two looks at Ctrl-C
+HEED_SECONDS = 0.2  # longest wait between two looks at Ctrl-C, time limits and deaths
 
 
 class Pool(Protocol):
@@ -140,7 +140,7 @@ class Futures:
     def next(self) -> tuple[int, Call] | None:  # noqa: D102
         while self._open:
             try:
-                key, future = self._finished.get(timeout=_HEED_SECONDS)
+                key, future = self._finished.get(timeout=HEED_SECONDS)
             except queue.Empty:
                 continue
             if key not in self._open or self._open[key] is not future:

@@ -35,13 +35,12 @@ import cloudpickle
 
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Call, CallStatus, call
-from archeng.simulator.pools import Executor
+from archeng.simulator.pools import HEED_SECONDS, Executor
 from archeng.simulator.process_tree import MARK, kill_group, kill_tree
 from archeng.simulator.watchdog import Tree, kill_trees, watchdog
 
 _START_SECONDS = 120.0  # in which an interpreter must have started and imported archeng
 _GRACE_SECONDS = 2.0  # in which a worker ends by itself, and tidies up, before it is killed
-_HEED_SECONDS = 0.2  # longest wait between two looks at Ctrl-C, time limits and deaths
 _WORKER = """
 import sys
 from multiprocessing import connection
@@ -155,9 +154,9 @@ class Workers:
     def _patience(self, busy: list[_Worker]) -> float:
         """Seconds to wait for an answer: short, so that Ctrl-C and time-outs are heard."""
         if self._timeout is None:
-            return _HEED_SECONDS
+            return HEED_SECONDS
         first = min(w.begin for w in busy) + self._timeout - time.monotonic()
-        return min(_HEED_SECONDS, max(first, 0.0))
+        return min(HEED_SECONDS, max(first, 0.0))
 
     def _collect(self, worker: _Worker) -> None:
         """Take a message: the worker has started, has unpacked the function, or has a value."""
@@ -316,7 +315,8 @@ def serve(connection: Connection[Any, Any]) -> None:
         if os.getpid() != me:  # a process that the user's code forked must not go on as a worker
             os._exit(1)
         busy.clear()
-        connection.send((key, good, value))
+        with contextlib.suppress(OSError):  # a parent that has gone: the end is on its way
+            connection.send((key, good, value))
 
 
 def _listen(

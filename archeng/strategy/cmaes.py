@@ -13,9 +13,7 @@ y_{i:lambda}        steps (x - m) / sigma, best first                ``steps``
 h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
 ==================  ===============================================  ==================
 
-[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
-Constrained Black-Box Optimization, Evolutionary Computation 30(4), 503-529, 2022,
-doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
 """
 
 from __future__ import annotations

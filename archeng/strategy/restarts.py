@@ -9,8 +9,7 @@ get a quarter of what they had each time a large one finds the best design so fa
 as much, up to an equal share, each time a small one does. Only the order of objectives matters
 for that.
 
-[H09] N. Hansen, Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed,
-GECCO workshop, 2009, doi:10.1145/1570256.1570333.
+[H09] Hansen 2009, doi:10.1145/1570256.1570333.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of the reference that are made from the code: names, settings, statuses.
+"""The tables of the reference that are made from the code: names, options, settings, statuses.
 
 They stand in the Markdown between ``<!-- table: NAME -->`` and ``<!-- end -->``, so that they can
 be read everywhere. ``python docs/site/tables.py`` writes them anew (``make docs`` does); a test
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -53,12 +54,52 @@ AFTER_STATUS = {
 
 
 def settings() -> str:
-    """Every field of `archeng.Settings` with its default and what its docstring says."""
+    """Every field of `archeng.Settings` with its default and what it means."""
     from archeng import Settings
 
-    said = _parameters(inspect.getdoc(Settings) or "")
-    rows = [(f"`{f.name}`", f"`{_short(f.default)}`", said[f.name]) for f in fields(Settings)]
+    usual = Settings()
+    rows = [
+        (f"`{f.name}`", f"`{_short(getattr(usual, f.name))}`", _plain(f.metadata["help"]))
+        for f in fields(Settings)
+    ]
     return _table(("setting", "default", "meaning"), rows)
+
+
+def options() -> str:
+    """Return every option of a run, and whether it may be another when the run goes on."""
+    from archeng.options import OPTIONS
+
+    rows = [
+        (f"`{o.name}`", _plain(f"{o.help} {o.more}"), _default(o), o.on_resume.value)
+        for o in OPTIONS.values()
+        if o.solve
+    ]
+    return _table(("option", "meaning", "without it", "changes on resume"), rows)
+
+
+def run_keys() -> str:
+    """Return the keys of the section ``[run]`` of study.toml."""
+    return _keys("run", journal='`"run.db"`')
+
+
+def study_keys() -> str:
+    """Return the keys of the section ``[study]`` of study.toml that are options of a run."""
+    return _keys("study")
+
+
+def _keys(section: str, **defaults: str) -> str:
+    from archeng.options import OPTIONS
+
+    rows = [
+        (f"`{o.name}`", _plain(f"{o.help} {o.more}"), defaults.get(o.name, _default(o)))
+        for o in OPTIONS.values()
+        if o.section == section
+    ]
+    return _table(("key", "meaning", "default"), rows)
+
+
+def _default(option: Any) -> str:
+    return option.without if option.default in (None, ()) else f"`{option.default!r}`"
 
 
 def statuses() -> str:
@@ -117,20 +158,6 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
-def _parameters(doc: str) -> dict[str, str]:
-    """Meaning of each parameter of a numpydoc docstring."""
-    section = doc.split("Parameters\n----------\n")[1].split("\n\n")[0]
-    found: dict[str, list[str]] = {}
-    current = ""
-    for line in section.splitlines():
-        if line.startswith(" "):
-            found[current].append(line.strip())
-        else:
-            current = line.split(" : ")[0]
-            found[current] = []
-    return {name: _plain(" ".join(lines)) for name, lines in found.items()}
-
-
 def _plain(text: str) -> str:
     """Return reStructuredText of a docstring as Markdown for one cell of a table."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", " ".join(text.split()))
@@ -143,8 +170,12 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 TABLES = {
-    f.__name__: f for f in (settings, statuses, stop_reasons, call_statuses, repair_kinds, names)
-}
+    f.__name__: f
+    for f in (
+        settings, options, run_keys, study_keys, statuses, stop_reasons, call_statuses,
+        repair_kinds, names,
+    )
+}  # fmt: skip
 
 
 def renewed(text: str) -> str:

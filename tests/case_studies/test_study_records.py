@@ -37,6 +37,7 @@ def truss_table(path):
 
 
 def water_table(path):
+    pytest.importorskip("wntr")
     from case_studies.water_network import report, study
 
     data, records = seeds_of(study.Record, path)

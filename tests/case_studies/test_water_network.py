@@ -20,6 +20,7 @@ from case_studies.water_network.reference import gradient_optimum
 from case_studies.water_network.simulator import Epanet, _close, resilience, water_network
 from case_studies.water_network.study import Setup, optima, run_seed
 
+pytest.importorskip("wntr")  # it has no wheels for the newest Python
 pytestmark = pytest.mark.slow
 
 TWO_LOOP, HANOI = network("two_loop"), network("hanoi")

@@ -176,9 +176,8 @@ def test_resampling_approaches_the_boundary_slowly_and_flattens_the_distribution
 def test_death_penalty_is_resampling_without_a_second_sample(seed: int) -> None:
     size = archeng.strategy.default_population_size(3)
     one = solved("death-penalty", wedge(), max_evaluations=150, seed=seed)
-    two = solved(
-        "resampling", wedge(), max_evaluations=150, seed=seed, changes={"max_samples": size}
-    )
+    changes = {"handler_options": {"max_samples": size}}
+    two = solved("resampling", wedge(), max_evaluations=150, seed=seed, changes=changes)
     assert_same(one, two)
     three = solved("resampling", wedge(), max_evaluations=150, seed=seed)
     assert three.evaluations[-1].x.tobytes() != two.evaluations[-1].x.tobytes()

@@ -34,6 +34,10 @@ def handler_of(name: HandlerName, fs: FeasibleSet, **changes: Any) -> Handler:
     return make_handler(repairer, repairer, settings, wide)
 
 
+def few_samples(name: HandlerName) -> dict[str, Any]:
+    return {"handler_options": {"max_samples": 10}} if name == "resampling" else {}
+
+
 def bowl_at(points: Vector) -> Vector:
     return np.sum(np.asarray(points) ** 2, axis=1)
 
@@ -78,7 +82,7 @@ def test_never_more_samples_than_allowed(
 
     monkeypatch.setattr(resampling, "as_sampled", counted)
     fs = compile_model(box(4, 4))
-    handler = handler_of("resampling", fs, max_samples=limit)
+    handler = handler_of("resampling", fs, handler_options={"max_samples": limit})
     mean = np.full(4, 1.0 + room)
     search = handler.init(isotropic(mean), mean, 8)
     rng = np.random.default_rng(1)
@@ -97,7 +101,7 @@ def test_never_more_samples_than_allowed(
 
 def test_a_generation_is_never_smaller_than_the_population() -> None:
     fs = compile_model(box(3, 0))
-    handler = handler_of("resampling", fs, max_samples=1)
+    handler = handler_of("resampling", fs, handler_options={"max_samples": 1})
     search = handler.init(isotropic(np.zeros(3), 0.1), np.zeros(3), 9)
     _, population = handler.ask(search, np.random.default_rng(0), None)
     assert len(population.repairs) == 9
@@ -106,7 +110,7 @@ def test_a_generation_is_never_smaller_than_the_population() -> None:
 @pytest.mark.parametrize("name", ["resampling", "death-penalty"])
 def test_infeasible_samples_fill_the_population_and_come_last(name: HandlerName) -> None:
     fs = compile_model(box(2, 2))
-    handler = handler_of(name, fs, max_samples=10)
+    handler = handler_of(name, fs, **few_samples(name))
     mean = np.ones(2)
     search = handler.init(isotropic(mean), mean, 8)
     rng = np.random.default_rng(4)
@@ -145,7 +149,7 @@ def mean_of_best(search: Search, population: Population, loss: Vector) -> Vector
 
 def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
     fs = compile_model(wedge())
-    handler = handler_of("stochastic-ranking", fs, ranking_probability=0.0)
+    handler = handler_of("stochastic-ranking", fs, handler_options={"ranking_probability": 0.0})
     mean = np.full(3, -1.0)
     search, rng = handler.init(isotropic(mean), mean, 40), np.random.default_rng(3)
     _, population = handler.ask(search, rng, None)
@@ -160,7 +164,7 @@ def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
 
 def test_stochastic_ranking_uses_its_probability() -> None:
     fs = compile_model(wedge())
-    handler = handler_of("stochastic-ranking", fs, ranking_probability=1.0)
+    handler = handler_of("stochastic-ranking", fs, handler_options={"ranking_probability": 1.0})
     mean = np.full(3, -1.0)
     search, rng = handler.init(isotropic(mean), mean, 12), np.random.default_rng(3)
     _, population = handler.ask(search, rng, None)

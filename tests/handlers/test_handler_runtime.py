@@ -231,7 +231,8 @@ def test_a_search_that_lost_the_feasible_set_ends(handler: SearchName) -> None:
     model = wedge()
     x = model.symbols
     model.subject_to(x[0] + x[1] + x[2], lower=3, upper=3 + 1e-7, name="slab")
-    result = solved(handler, model, max_evaluations=50, changes={"max_samples": 10})
+    changes = {"handler_options": {"max_samples": 10}} if handler == "resampling" else {}
+    result = solved(handler, model, max_evaluations=50, changes=changes)
     assert result.stop_reason is not StopReason.MAX_EVALUATIONS
     assert result.nfev < 50
     assert "wedge" in str(result)

@@ -173,17 +173,9 @@ def test_a_changed_model_is_refused_by_name(
 
 
 def test_a_changed_tolerance_is_refused(tmp_path: Path) -> None:
-    def tighter() -> Model:
-        model = Model("can")
-        r = model.variable("radius", lower=1, upper=10, unit="cm")
-        h = model.variable("height", lower=1, upper=30, unit="cm")
-        model.subject_to(3.0 * r**2 * h == 330, name="volume", tolerance=0.001)
-        model.subject_to(h >= 2 * r, name="shape")
-        return model
-
     archeng.solve(can(), bowl, journal=tmp_path / "run.db", max_evaluations=8, seed=1)
     with pytest.raises(JournalError, match=r"'volume', tolerance: 0\.01 became 0\.001"):
-        archeng.resume(tmp_path / "run.db", bowl, model=tighter())
+        archeng.resume(tmp_path / "run.db", bowl, model=can(tolerance=0.001))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ covered by itself, and a new function fails the first test until it is listed he
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
+import tomllib
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,8 +21,10 @@ import pyomo.environ as pyo
 import pytest
 
 import archeng
+from archeng.cli import main
+from archeng.cli.study_file import read_study
 from archeng.errors import ArchengError, SimulatorError
-from archeng.runner.options import OPTION_NAMES
+from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES, Option
 
 Call = Callable[[], tuple[Callable[..., Any], dict[str, Any]]]
 """Makes a function anew, with arguments that are right."""
@@ -40,6 +44,13 @@ class Broken:
     def __array__(self, *arguments: Any, **options: Any) -> Any:
         raise ZeroDivisionError("no array")
 
+
+TEXTS = (
+    "0", "1", "-1", "4", "1.5", "-0.0", "inf", "-inf", "nan", "true", '""', '"abc"', '"raise"',
+    '"maximize"', '"model"', "[]", "[1]", '["a"]', '"threads:2"', "{ failed = 1 }", "{ x = 1 }",
+    "1979-05-27", "9223372036854775807",
+)  # fmt: skip
+"""Values of TOML."""
 
 VALUES: list[Any] = [
     None, float("nan"), float("inf"), -float("inf"), -1, 0, 1.5, 10**400, -(10**400), 1e308, 1j,
@@ -217,8 +228,10 @@ def keywords(name: str) -> Iterator[str]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             yield "no_such_option"
-            if name in ("Run", "Run.resume", "minimize"):
+            if name in ("Run", "minimize"):
                 yield from OPTION_NAMES
+            if name == "Run.resume":
+                yield from RESUME_NAMES
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             yield parameter.name
     yield from right
@@ -253,11 +266,51 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if isinstance(value, int | Broken) else f"{value!r:.40}"
 
 
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_check_of_the_table(option: str) -> None:
+    for value in VALUES:
+        with contextlib.suppress(ArchengError):
+            OPTIONS[option].checked(value)
+
+
+@pytest.mark.parametrize("option", [o for o in OPTIONS.values() if o.section], ids=lambda o: o.name)
+def test_every_key_of_a_study(option: Option, tmp_path: Path) -> None:
+    """The file is refused if and only if the check refuses the value, apart from files."""
+    (tmp_path / "model.py").write_text("")
+    for text in TEXTS:
+        (tmp_path / "study.toml").write_text(f"[{option.section}]\n{option.name} = {text}\n")
+        value = tomllib.loads(f"x = {text}")["x"]
+        expected = _passes(option.checked, value)
+        read = _passes(read_study, tmp_path / "study.toml")
+        assert read == expected or option.name in ("journal", "workers"), f"{option.name} = {text}"
+
+
+@pytest.mark.parametrize("option", [o for o in OPTIONS.values() if o.flag], ids=lambda o: o.name)
+def test_every_flag(option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that make no sense are exit code 2, before anything is simulated."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.py").write_text("import archeng\nmodel = archeng.Model()\n")
+    command = "run" if option.solve else "resume"
+    for word in ("", "abc", "-1", "1.5", "nan", "1e400", "a b", "\\", "--json"):
+        flag = f"--{option.name.replace('_', '-')}"
+        assert main([command, "study.py", "--quiet", flag, word]) == 2
+
+
+def _passes(function: Callable[..., Any], *arguments: Any) -> bool:
+    try:
+        function(*arguments)
+    except ArchengError:
+        return False
+    return True
+
+
 def test_every_public_function_is_tried() -> None:
     public = {n for n in archeng.__all__ if callable(getattr(archeng, n))}
     for kind in (archeng.Model, archeng.Run, archeng.Result):
         for name, member in inspect.getmembers(kind, inspect.isroutine):
-            if not name.startswith("_") and len(inspect.signature(member).parameters) > 1:
+            if name.startswith("_") or not callable(member):  # as cached properties are
+                continue
+            if len(inspect.signature(member).parameters) > 1:
                 public.add(f"{kind.__name__}.{name}")
     tried = {name.split(" ")[0] for name in FUNCTIONS}
     assert public - tried - set(LEFT_OUT) == set()

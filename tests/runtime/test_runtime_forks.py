@@ -156,6 +156,26 @@ def test_a_time_out_ends_programs_in_sessions_of_their_own(tmp_path: Path) -> No
     wait_for(lambda: not any(map(alive, programs)), "the end of the programs", SOON)
 
 
+def leave_a_session(log: Path, design: Design) -> float:
+    """Start a program in a session of its own, and one in that of the call; wait for neither."""
+    if not lines(log):
+        stays = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        goes = subprocess.Popen(["sleep", "600"])
+        append(log, f"program {stays.pid} {goes.pid}")
+    return bowl(design)
+
+
+def test_a_program_in_a_session_of_its_own_stays_at_the_regular_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    archeng.solve(line(), lambda d: leave_a_session(log, d), seed=1, max_evaluations=3, workers=1)
+    [[_, stays, goes]] = lines(log)
+    try:
+        wait_for(lambda: not alive(int(goes)), "the end of the other program", SOON)
+        assert alive(int(stays))
+    finally:
+        os.kill(int(stays), signal.SIGKILL)
+
+
 # -- the end of the run ----------------------------------------------------------------------
 
 STUDY = """

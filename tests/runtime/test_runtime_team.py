@@ -33,7 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def own_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the simulator in this process, so that all workers are there for repairs."""
     monkeypatch.setattr(
-        "archeng.runner.run.make_pool",
+        "archeng.runner.assemble.make_pool",
         lambda workers, simulator, timeout: archeng.simulator.pools.InProcess(simulator),
     )
 

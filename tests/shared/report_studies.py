@@ -17,21 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+from runtime_helpers import can
 
 import archeng
 from archeng import Design, Evaluation, Model, Result
 
 HOSTILE = "<script>document.title='owned'</script>"
 HOSTILE_MESSAGE = "<img src=x onerror=\"document.title='owned'\">"
-
-
-def can() -> Model:
-    model = Model("can")
-    r = model.variable("radius", lower=1, upper=10, unit="cm")
-    h = model.variable("height", lower=1, upper=30, unit="cm")
-    model.subject_to(3.0 * r**2 * h == 330, name="volume", tolerance=0.01)
-    model.subject_to(h >= 2 * r, name="shape")
-    return model
 
 
 def area(design: Design) -> float:

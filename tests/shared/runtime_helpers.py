@@ -38,12 +38,12 @@ def line() -> Model:
     return model
 
 
-def can() -> Model:
+def can(tolerance: float = 0.01) -> Model:
     """An equality."""
     model = Model("can")
     r = model.variable("radius", lower=1, upper=10, unit="cm")
     h = model.variable("height", lower=1, upper=30, unit="cm")
-    model.subject_to(3.0 * r**2 * h == 330, name="volume", tolerance=0.01)
+    model.subject_to(3.0 * r**2 * h == 330, name="volume", tolerance=tolerance)
     model.subject_to(h >= 2 * r, name="shape")
     return model
 

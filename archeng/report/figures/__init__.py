@@ -25,17 +25,10 @@ __all__ = [
     "to_svg",
 ]
 
-_DRAW: dict[str, Callable[[Any, Result, str], None]] = {
-    "convergence": convergence,
-    "search": search,
-    "time": time,
-    "variables": variables,
-    "parallel": parallel,
-    "activity": activity,
-    "simulated": simulated,
-    "repairs": repairs,
-    "failures": failures,
-}
+_FIGURES: tuple[Callable[[Any, Result, str], None], ...] = (
+    convergence, search, time, variables, parallel, activity, simulated, repairs, failures,
+)  # fmt: skip
+_DRAW = {draw.__name__: draw for draw in _FIGURES}
 KINDS = tuple(_DRAW)
 
 

@@ -3,59 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from archeng.records import CallRecord, Floats
-from archeng.report.figures.style import (
-    BLUE,
-    DOT,
-    GREEN,
-    GREY,
-    LIGHT,
-    MANY,
-    ORANGE,
-    RED,
-    VIOLET,
-    call_numbers,
-    check_matplotlib,
-    dots,
-    legend,
-    nothing,
-    say,
-    styled,
-    time_unit,
-    title,
-)
-from archeng.result import Result, best_so_far
+from archeng.records import Floats
+from archeng.report.figures import style
+from archeng.result import Result
 
 _STATES = {
-    "ok": (LIGHT, "ended well"),
-    "reused": (GREY, "reused"),
-    "failed": (RED, "failed"),
-    "invalid": (ORANGE, "invalid answer"),
-    "timed_out": (VIOLET, "took too long"),
-    "lost": (BLUE, "worker lost"),
+    "ok": (style.LIGHT, "ended well"),
+    "reused": (style.GREY, "reused"),
+    "failed": (style.RED, "failed"),
+    "invalid": (style.ORANGE, "invalid answer"),
+    "timed_out": (style.VIOLET, "took too long"),
+    "lost": (style.BLUE, "worker lost"),
 }
 
 
 def convergence(figure: Any, result: Result, prefix: str) -> None:
     """Draw every call and the best so far, and how far that was from the final best."""
     left, right = figure.subplots(1, 2)
-    calls = call_numbers(result.evaluations)
+    calls = style.call_numbers(result.evaluations)
     _objectives(left, calls, result)
     gap = np.abs(result.best_so_far - result.best_so_far[-1:])
     gap[gap == 0] = np.nan
     if np.isfinite(gap).any():
-        right.semilogy(calls, gap, color=BLUE, drawstyle="steps-post")
+        style.steps(right, calls, gap, style.BLUE)
+        right.set_yscale("log")
     else:
-        nothing(right, "the best design has not changed")
-    title(left, f"{prefix}convergence")
-    title(right, "distance of the best so far to the last best")
+        style.nothing(right, "the best design has not changed")
+    style.title(left, f"{prefix}convergence")
+    style.title(right, "distance of the best so far to the last best")
     left.set(xlabel="simulator calls", ylabel="objective")
     right.set(xlabel="simulator calls")
 
@@ -65,9 +46,9 @@ def time(figure: Any, result: Result, prefix: str) -> None:
     left, right = figure.subplots(1, 2)
     seconds, measured = times(result)
     longest = float(np.nanmax(seconds)) if len(seconds) else 0.0
-    unit, name = time_unit(longest)
+    unit, name = style.time_unit(longest)
     _objectives(left, seconds / unit, result)
-    title(left, f"{prefix}convergence over time")
+    style.title(left, f"{prefix}convergence over time")
     what = "since the run began" if measured else "in the simulator, added up"
     left.set(xlabel=f"{name} {what}", ylabel="objective")
     _durations(right, result)
@@ -86,25 +67,25 @@ def times(result: Result) -> tuple[Floats, bool]:
 
 def _durations(axes: Any, result: Result) -> None:
     """How long each call took."""
-    real = np.array([e.status != "reused" for e in result.evaluations], dtype=bool)
-    seconds = np.array([e.seconds for e in result.evaluations], dtype=float)
-    good = np.array([e.good for e in result.evaluations], dtype=bool)
-    title(axes, "time in the simulator")
-    if not real.any():
-        nothing(axes, "no simulator call")
+    style.title(axes, "time in the simulator")
+    made = [(k, e) for k, e in enumerate(result.evaluations, start=1) if e.status != "reused"]
+    if not made:
+        style.nothing(axes, "no simulator call")
         return
-    unit, name = time_unit(float(np.nanmax(seconds[real])))
-    calls = call_numbers(result.evaluations)
-    dots(axes, calls[real & good], seconds[real & good] / unit, GREY, label="ended well")
-    if (real & ~good).any():
-        bad = real & ~good
-        axes.plot(calls[bad], seconds[bad] / unit, "x", color=RED, ms=5, label="did not end well")
-        legend(axes, loc="upper right")
-    positive = seconds[real & (seconds > 0)]
+    calls = np.array([k for k, _ in made], dtype=float)
+    seconds = np.array([e.seconds for _, e in made], dtype=float)
+    good = np.array([e.good for _, e in made], dtype=bool)
+    bad, longest = ~good, float(np.nanmax(seconds))
+    unit, name = style.time_unit(longest)
+    style.dots(axes, calls[good], seconds[good] / unit, style.GREY, label="ended well")
+    if bad.any():
+        style.crosses(axes, calls[bad], seconds[bad] / unit, label="did not end well")
+        style.legend(axes, loc="upper right")
+    positive = seconds[seconds > 0]
     if len(positive) and positive.max() > 50 * np.median(positive):
         axes.set_yscale("log")
     else:
-        axes.set_ylim(0, 1.35 * max(float(np.nanmax(seconds[real])) / unit, 1e-9))
+        axes.set_ylim(0, 1.35 * max(longest / unit, 1e-9))
     axes.set(xlabel="simulator calls", ylabel=f"{name} per call")
 
 
@@ -112,21 +93,19 @@ def _objectives(axes: Any, where: Floats, result: Result) -> None:
     """Every call, the best so far, and those without a result."""
     objectives = np.array([e.objective for e in result.evaluations], dtype=float)
     ok = np.isfinite(objectives)
-    dots(axes, where[ok], objectives[ok], DOT, 5, label="each simulator call")
+    style.dots(axes, where[ok], objectives[ok], style.DOT, 5, label="each simulator call")
     if ok.any():
-        axes.plot(
-            where, result.best_so_far, color=BLUE, drawstyle="steps-post", label="best so far"
-        )
+        style.steps(axes, where, result.best_so_far, style.BLUE, label="best so far")
         low, high = np.percentile(objectives[ok], [5, 100] if result.maximize else [0, 95])
         pad = 0.08 * max(high - low, 1e-12 * max(abs(high), 1.0))
         axes.set_ylim(low - pad, high + pad)
     if not ok.all():
         floor = np.full(int((~ok).sum()), axes.get_ylim()[0])
-        axes.plot(where[~ok], floor, "x", color=RED, ms=5, label="no result", clip_on=False)
+        style.crosses(axes, where[~ok], floor, label="no result", clip_on=False)
     if len(where):
-        legend(axes, loc="lower right" if result.maximize else "upper right")
+        style.legend(axes, loc="lower right" if result.maximize else "upper right")
     else:
-        nothing(axes, "no call has ended yet")
+        style.nothing(axes, "no call has ended yet")
 
 
 def search(figure: Any, result: Result, prefix: str) -> None:
@@ -135,17 +114,17 @@ def search(figure: Any, result: Result, prefix: str) -> None:
     (first, second), (third, fourth) = figure.subplots(2, 2, sharex=True)
     history = result.history
     where = np.array([g.evaluations for g in history], dtype=float)
-    title(first, f"{prefix}search: step size sigma")
-    title(second, "ranking coefficient alpha")
-    title(third, "d_m: distance of the mean from the feasible set")
-    _curve(first, where, np.array([g.sigma for g in history]), BLUE)
-    _curve(second, where, np.array([g.alpha for g in history]), ORANGE)
-    _curve(third, where, np.array([g.d_m for g in history]), GREEN, "0 in every generation")
+    style.title(first, f"{prefix}search: step size sigma")
+    style.title(second, "ranking coefficient alpha")
+    style.title(third, "d_m: distance of the mean from the feasible set")
+    _curve(first, where, np.array([g.sigma for g in history]), style.BLUE)
+    _curve(second, where, np.array([g.alpha for g in history]), style.ORANGE)
+    _curve(third, where, np.array([g.d_m for g in history]), style.GREEN, "0 in every generation")
     _eigenvalues(fourth, result, where)
     turns = [b.evaluations for a, b in pairwise(history) if b.restart > a.restart]
     for axes in (first, second, third, fourth):
         for turn in turns:
-            axes.axvline(turn, color=GREY, lw=0.8, ls=":")
+            axes.axvline(turn, color=style.GREY, lw=0.8, ls=":")
     for axes in (third, fourth):
         axes.set_xlabel("simulator calls (dotted: restarts)" if turns else "simulator calls")
 
@@ -154,7 +133,7 @@ def _curve(axes: Any, where: Floats, values: Floats, color: str, empty: str = "n
     """Positive values on a logarithmic axis."""
     positive = np.where(values > 0, values, np.nan)
     if not np.isfinite(positive).any():
-        say(axes, empty)
+        style.say(axes, empty)
         return
     marker = "." if np.isfinite(positive).sum() < 60 else ""
     axes.semilogy(where, positive, color=color, marker=marker, ms=4, lw=1.4)
@@ -164,16 +143,16 @@ def _eigenvalues(axes: Any, result: Result, where: Floats) -> None:
     """Square roots of the eigenvalues of C; the condition number if they were not recorded."""
     recorded = np.array([bool(g.eigenvalues) for g in result.history], dtype=bool)
     if not recorded.any():
-        title(axes, "condition number of the covariance matrix")
-        _curve(axes, where, np.array([g.condition for g in result.history]), VIOLET)
+        style.title(axes, "condition number of the covariance matrix")
+        _curve(axes, where, np.array([g.condition for g in result.history]), style.VIOLET)
         return
-    title(axes, "axis lengths: square roots of the eigenvalues of C")
+    style.title(axes, "axis lengths: square roots of the eigenvalues of C")
     eigenvalues = [g.eigenvalues for g in result.history if g.eigenvalues]
     lengths = np.sqrt(np.maximum(eigenvalues, np.finfo(float).tiny))
     if lengths.shape[1] > 40:
         lengths = np.quantile(lengths, np.linspace(0, 1, 21), axis=1).T
     marker = "." if len(lengths) < 30 else ""
-    axes.semilogy(where[recorded], lengths, lw=1.0, color=VIOLET, alpha=0.7, marker=marker)
+    axes.semilogy(where[recorded], lengths, lw=1.0, color=style.VIOLET, alpha=0.7, marker=marker)
 
 
 def failures(figure: Any, result: Result, prefix: str) -> None:
@@ -182,52 +161,36 @@ def failures(figure: Any, result: Result, prefix: str) -> None:
     states = [state for state in _STATES if counts[state]]
     figure.set_size_inches(10, 1.4 + 0.35 * max(len(states), 2))
     axes = figure.subplots()
-    title(axes, f"{prefix}how calls ended")
+    style.title(axes, f"{prefix}how calls ended")
     if not states:
-        nothing(axes, "no call has ended yet")
+        style.nothing(axes, "no call has ended yet")
         return
     for place, state in enumerate(states):
         calls = [k for k, e in enumerate(result.evaluations, start=1) if e.status == state]
         look: dict[str, Any] = {"color": _STATES[state][0], "ms": 13, "mew": 1.4}
-        axes.plot(calls, [place] * len(calls), "|", rasterized=len(calls) > MANY, **look)
+        axes.plot(calls, [place] * len(calls), "|", rasterized=len(calls) > style.MANY, **look)
     axes.set_yticks(range(len(states)), [f"{_STATES[s][1]} ({counts[s]})" for s in states])
     axes.set(ylim=(len(states) - 0.5, -0.5), xlabel="simulator calls")
     axes.grid(axis="y", visible=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A run as the figure shows it."""
-
-    label: str
-    calls: Sequence[CallRecord]
-    maximize: bool
-
-
-def plot_comparison(curves: Sequence[Curve]) -> Any:
-    """Return a matplotlib figure: best objective over calls, and over simulator time."""
-    check_matplotlib()
+def plot_comparison(results: Mapping[str, Result]) -> Any:
+    """Return a matplotlib figure of runs by their labels: best objective over calls, over time."""
+    style.check_matplotlib()
     from matplotlib.figure import Figure
 
-    with styled():
+    with style.styled():
         figure = Figure(figsize=(10, 4.5), layout="constrained")
-        _draw_comparison(figure, curves)
+        left, right = figure.subplots(1, 2, sharey=True)
+        left.set(xlabel="simulator calls", ylabel="best objective so far")
+        right.set(xlabel="seconds in the simulator")
+        for k, (label, result) in enumerate(results.items()):
+            best = result.best_so_far
+            last = np.flatnonzero(best == best[-1:])[:1]  # the call that was best in the end
+            seconds = np.cumsum([e.seconds for e in result.evaluations])
+            for axes, where in ((left, style.call_numbers(result.evaluations)), (right, seconds)):
+                # a label that begins with _ would be left out of the legend, so a blank comes first
+                style.steps(axes, where, best, f"C{k % 10}", label=f" {label}")
+                axes.plot(where[last], best[last], "o", color=f"C{k % 10}")
+        style.legend(left)
     return figure
-
-
-def _draw_comparison(figure: Any, curves: Sequence[Curve]) -> None:
-    left, right = figure.subplots(1, 2, sharey=True)
-    for k, curve in enumerate(curves):
-        best = best_so_far(curve.calls, curve.maximize)
-        seconds = np.cumsum([e.seconds for e in curve.calls])
-        # a label that begins with _ would be left out of the legend, so a blank comes first
-        style: dict[str, Any] = {"drawstyle": "steps-post", "lw": 2, "color": f"C{k % 10}"}
-        left.plot(np.arange(1, len(best) + 1), best, label=f" {curve.label}", **style)
-        right.plot(seconds, best, **style)
-        if np.isfinite(best).any():
-            place = int(np.flatnonzero(best == best[-1])[0])
-            left.plot([place + 1], [best[-1]], "o", color=style["color"])
-            right.plot([seconds[place]], [best[-1]], "o", color=style["color"])
-    left.set(xlabel="simulator calls", ylabel="best objective so far")
-    right.set(xlabel="seconds in the simulator")
-    legend(left)

@@ -7,21 +7,7 @@ from typing import Any
 import numpy as np
 
 from archeng.plain_text import short
-from archeng.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LIGHT,
-    ORANGE,
-    RED,
-    VIOLET,
-    call_numbers,
-    dots,
-    legend,
-    nothing,
-    panels,
-    title,
-)
+from archeng.report.figures import style
 from archeng.report.text import gain_text
 from archeng.result import Result
 
@@ -35,36 +21,36 @@ REPAIR_KINDS = {
     "failed": "not repairable",
 }
 _COLORS = {
-    "feasible": GREY,
-    "intersection": ORANGE,
-    "nearest": BLUE,
-    "proposed": GREEN,
-    "unrepaired": RED,
-    "failed": VIOLET,
+    "feasible": style.GREY,
+    "intersection": style.ORANGE,
+    "nearest": style.BLUE,
+    "proposed": style.GREEN,
+    "unrepaired": style.RED,
+    "failed": style.VIOLET,
 }
 
 
 def simulated(figure: Any, result: Result, prefix: str) -> None:
     """Draw one panel per constraint: its value at every call, and the forbidden side."""
     heading = f"{prefix}simulated constraints (red: violated)" if prefix else ""
-    grid = panels(figure, len(result.simulated), 2.6, heading)
+    grid = style.panels(figure, len(result.simulated), 2.6, heading)
     if len(result.simulated) == 1:
         figure.set_figwidth(6.5)
-    calls = call_numbers(result.evaluations)
+    calls = style.call_numbers(result.evaluations)
     for axes, s in zip(grid, result.simulated, strict=True):
         values = np.array([e.constraints.get(s.name, np.nan) for e in result.evaluations])
         bad = np.array([s.name in e.violated for e in result.evaluations], dtype=bool)
-        dots(axes, calls[~bad], values[~bad], BLUE)
-        dots(axes, calls[bad], values[bad], RED)
+        style.dots(axes, calls[~bad], values[~bad], style.BLUE)
+        style.dots(axes, calls[bad], values[bad], style.RED)
         low, high = _window(values, s.lower, s.upper)
         axes.set_ylim(low, high)
         if np.isfinite(s.upper):
-            axes.axhline(s.upper, color=RED, lw=1)
-            axes.axhspan(s.upper, max(high, s.upper), color=RED, alpha=0.08, lw=0)
+            axes.axhline(s.upper, color=style.RED, lw=1)
+            axes.axhspan(s.upper, max(high, s.upper), color=style.RED, alpha=0.08, lw=0)
         if np.isfinite(s.lower):
-            axes.axhline(s.lower, color=RED, lw=1)
-            axes.axhspan(min(low, s.lower), s.lower, color=RED, alpha=0.08, lw=0)
-        title(axes, short(s.name, 32), fontsize=9.5)
+            axes.axhline(s.lower, color=style.RED, lw=1)
+            axes.axhspan(min(low, s.lower), s.lower, color=style.RED, alpha=0.08, lw=0)
+        style.title(axes, short(s.name, 32), fontsize=9.5)
 
 
 def _window(values: Any, lower: float, upper: float) -> tuple[float, float]:
@@ -85,12 +71,12 @@ def activity(figure: Any, result: Result, prefix: str) -> None:
     blocking = blocking[-_MOST_BARS:]
     figure.set_size_inches(10, 1.4 + 0.3 * max(len(blocking), 3))
     axes = figure.subplots()
-    title(axes, f"{prefix}what blocks the design (orange: active at the best design)")
+    style.title(axes, f"{prefix}what blocks the design (orange: active at the best design)")
     if not blocking:
-        nothing(axes, "no constraint blocked the design")
+        style.nothing(axes, "no constraint blocked the design")
         return
     places = np.arange(len(blocking))
-    colors = [ORANGE if a.active else LIGHT for a in blocking]
+    colors = [style.ORANGE if a.active else style.LIGHT for a in blocking]
     axes.barh(places, [a.repaired for a in blocking], color=colors, height=0.65)
     axes.set_yticks(places, [short(a.name, 36) for a in blocking], parse_math=False)
     for place, a in zip(places, blocking, strict=True):
@@ -106,34 +92,29 @@ def activity(figure: Any, result: Result, prefix: str) -> None:
 def repairs(figure: Any, result: Result, prefix: str) -> None:
     """Draw how designs came to be feasible, and how far they were moved."""
     left, right = figure.subplots(1, 2)
-    title(left, f"{prefix}where designs come from")
-    title(right, "distance of the repairs")
+    style.title(left, f"{prefix}where designs come from")
+    style.title(right, "distance of the repairs")
     if not result.evaluations:
-        nothing(left, "no call has ended yet")
-        nothing(right, "no call has ended yet")
+        style.nothing(left, "no call has ended yet")
+        style.nothing(right, "no call has ended yet")
         return
-    calls = call_numbers(result.evaluations)
+    calls = style.call_numbers(result.evaluations)
     kinds = np.array([e.repair_kind for e in result.evaluations])
-    for kind in [k for k in REPAIR_KINDS if k in kinds]:
-        total = np.cumsum(kinds == kind)
-        left.plot(
-            calls,
-            total,
-            color=_COLORS[kind],
-            drawstyle="steps-post",
-            label=f"{REPAIR_KINDS[kind]} ({total[-1]})",
-        )
-    most = max(int((kinds == kind).sum()) for kind in set(kinds.tolist()))
-    left.set_ylim(0, most * (1.15 + 0.09 * len(set(kinds.tolist()))))
+    totals = {kind: np.cumsum(kinds == kind) for kind in REPAIR_KINDS if kind in kinds}
+    for kind, total in totals.items():
+        label = f"{REPAIR_KINDS[kind]} ({total[-1]})"
+        style.steps(left, calls, total, _COLORS[kind], label=label)
+    most = max((int(total[-1]) for total in totals.values()), default=1)
+    left.set_ylim(0, most * (1.15 + 0.09 * len(totals)))  # room for the legend
     left.set(xlabel="simulator calls", ylabel="calls so far")
-    legend(left, loc="upper left")
+    style.legend(left, loc="upper left")
     distances = np.sqrt(np.maximum([e.repair_distance_squared for e in result.evaluations], 0.0))
     for kind in ("intersection", "nearest"):
         mine = (kinds == kind) & (distances > 0)
         if mine.any():
-            dots(right, calls[mine], distances[mine], _COLORS[kind], 5)
+            style.dots(right, calls[mine], distances[mine], _COLORS[kind], 5)
     if right.lines:
         right.set_yscale("log")
         right.set(xlabel="simulator calls", ylabel="standard deviations of the search")
     else:
-        nothing(right, "no design was repaired")
+        style.nothing(right, "no design was repaired")

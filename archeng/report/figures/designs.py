@@ -9,17 +9,7 @@ from numpy.typing import NDArray
 
 from archeng.plain_text import short
 from archeng.records import Floats
-from archeng.report.figures.style import (
-    BLUE,
-    DOT,
-    GREY,
-    ORANGE,
-    call_numbers,
-    dots,
-    nothing,
-    panels,
-    title,
-)
+from archeng.report.figures import style
 from archeng.result import Result
 
 MOST_PANELS = 12  # variables that get a panel each; more of them share one picture
@@ -38,7 +28,7 @@ def free_variables(result: Result) -> list[int]:
 def variables(figure: Any, result: Result, prefix: str) -> None:
     """Draw each variable at every call and in the best design so far."""
     if not result.evaluations:
-        nothing(figure.subplots(), "no call has ended yet")
+        style.nothing(figure.subplots(), "no call has ended yet")
         return
     free = free_variables(result)
     draw = _panels if len(free) <= MOST_PANELS else _picture
@@ -48,21 +38,21 @@ def variables(figure: Any, result: Result, prefix: str) -> None:
 def _panels(figure: Any, result: Result, free: list[int], prefix: str) -> None:
     free = free or [0]
     what = "variables (dots: every call; blue: best so far; dashed: bounds)"
-    grid = panels(figure, len(free), 2.1, f"{prefix}{what}" if prefix else "", sharex=True)
-    calls, best, designs = call_numbers(result.evaluations), _best_calls(result), _designs(result)
+    grid = style.panels(figure, len(free), 2.1, f"{prefix}{what}" if prefix else "", sharex=True)
+    calls, designs = style.call_numbers(result.evaluations), _designs(result)
+    best = _best_calls(result)
     after_first = best >= 0
     for axes, j in zip(grid, free, strict=True):
         v, values = result.variables_at_best[j], designs[:, j]
-        dots(axes, calls, values, DOT)
-        line = values[best[after_first]]
-        axes.plot(calls[after_first], line, color=BLUE, drawstyle="steps-post")
+        style.dots(axes, calls, values, style.DOT)
+        style.steps(axes, calls[after_first], values[best[after_first]], style.BLUE)
         low, high = _view(values, v.lower, v.upper)
         axes.set_ylim(low, high)
         for bound in (v.lower, v.upper):
             if low <= bound <= high:
-                axes.axhline(bound, color=ORANGE, lw=1, ls="--")
+                axes.axhline(bound, color=style.ORANGE, lw=1, ls="--")
         unit = f" [{short(v.unit, 12)}]" if v.unit else ""
-        title(axes, short(v.name, 22) + unit, fontsize=9.5)
+        style.title(axes, short(v.name, 22) + unit, fontsize=9.5)
 
 
 def _view(values: Floats, lower: float, upper: float) -> tuple[float, float]:
@@ -101,14 +91,14 @@ def _picture(figure: Any, result: Result, free: list[int], prefix: str) -> None:
     bar = figure.colorbar(drawn, ax=axes, pad=0.01)
     bar.set_ticks([0, 0.5, 1], labels=["lower\nbound", "middle", "upper\nbound"])
     bar.outline.set_visible(False)
-    title(axes, f"{prefix}variables in the best design so far")
+    style.title(axes, f"{prefix}variables in the best design so far")
 
 
 def parallel(figure: Any, result: Result, prefix: str) -> None:
     """Draw the best designs as lines across one axis per variable."""
     best = result.best_calls[:_DESIGNS]
     if not best:
-        nothing(figure.subplots(), "no design satisfies all constraints yet")
+        style.nothing(figure.subplots(), "no design satisfies all constraints yet")
         return
     free = free_variables(result)
     places = _places(result, np.array([e.x for e in best]))
@@ -135,12 +125,12 @@ def parallel(figure: Any, result: Result, prefix: str) -> None:
     for side in axes.spines.values():
         side.set_visible(False)
     fewer = f", the {len(chosen)} variables that vary most" if len(chosen) < len(free) else ""
-    title(axes, f"{prefix}the {len(best)} best designs{fewer} (orange: the best)", pad=16)
+    style.title(axes, f"{prefix}the {len(best)} best designs{fewer} (orange: the best)", pad=16)
 
 
 def _scale(axes: Any, place: int, low: float, high: float) -> None:
     """Draw the axis of a variable with what its ends mean."""
-    axes.vlines(place, 0, 1, color=GREY, lw=1, zorder=1)
+    axes.vlines(place, 0, 1, color=style.GREY, lw=1, zorder=1)
     axes.text(place, -0.03, f"{low:.4g}", ha="center", va="top", fontsize=8)
     axes.text(place, 1.03, f"{high:.4g}", ha="center", va="bottom", fontsize=8)
 
@@ -152,7 +142,7 @@ def _lines(axes: Any, lines: Floats) -> None:
     across = np.arange(lines.shape[1])
     for line, color in reversed(list(zip(lines[1:], colors[1:], strict=True))):
         axes.plot(across, line, color=color, lw=1.1, alpha=0.8, zorder=2)
-    axes.plot(across, lines[0], color=ORANGE, lw=2.4, marker="o", ms=4, zorder=3)
+    axes.plot(across, lines[0], color=style.ORANGE, lw=2.4, marker="o", ms=4, zorder=3)
 
 
 def _designs(result: Result) -> Floats:

@@ -119,6 +119,16 @@ def dots(axes: Any, x: Floats, y: Floats, color: str, size: float = 4, **more: A
     return axes.plot(x, y, ".", color=color, ms=size, rasterized=len(x) > MANY, **more)
 
 
+def crosses(axes: Any, x: Floats, y: Floats, **more: Any) -> None:
+    """Draw calls that did not end well."""
+    axes.plot(x, y, "x", color=RED, ms=5, **more)
+
+
+def steps(axes: Any, x: Floats, y: Floats, color: str, **more: Any) -> None:
+    """Draw a line that keeps each value until the next call."""
+    axes.plot(x, y, color=color, drawstyle="steps-post", **more)
+
+
 def legend(axes: Any, **more: Any) -> None:
     """Add a legend whose labels are plain text."""
     for text in axes.legend(**more).get_texts():
