@@ -35,7 +35,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.handlers.base import Handler, Population, Search, as_sampled, plain_search
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
 
@@ -83,7 +83,7 @@ class ActiveSet(Handler[ActiveSetSearch]):
         return replace(search, n_active=len(rows), rows=tuple(rows.tolist()), sides=sides)
 
     def ask(
-        self, search: ActiveSetSearch, rng: np.random.Generator, known: Known
+        self, search: ActiveSetSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[ActiveSetSearch, Population]:
         """Make the offspring: the parent itself until it was simulated."""
         parent = search.anchor
@@ -107,12 +107,12 @@ class ActiveSet(Handler[ActiveSetSearch]):
         self,
         search: ActiveSetSearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> ActiveSetSearch:
         """Accept a better offspring; adapt working set and step size."""
-        objective = float(found.objectives[0])
+        objective = float(outcomes.objectives[0])
         better = bool(
             np.isfinite(objective) and (search.objective is None or objective < search.objective)
         )

@@ -26,7 +26,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
@@ -61,23 +61,23 @@ class Arch(Handler[ArchSearch]):
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
         return begin(distribution, anchor, size)
 
-    def ask(self, search: A, rng: np.random.Generator, known: Known) -> tuple[A, Population]:
+    def ask(self, search: A, rng: np.random.Generator, past: PastCalls) -> tuple[A, Population]:
         """Adapt alpha, sample and repair the candidates."""
         search = adapt_alpha(search, self._repairer)
-        points = known.last(_REMEMBERED).points if self._settings.reuse_designs else None
+        points = past.last(_REMEMBERED).points if self._settings.reuse_designs else None
         return search, sample_population(search, self._team, rng, points)
 
     def tell(
         self,
         search: A,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> A:
         """Rank by R_T and update CMA-ES."""
-        violations = self._limits.violations(found.simulated)
-        return advance(search, population, found.objectives, self._settings, violations)
+        violations = self._limits.violations(outcomes.simulated)
+        return advance(search, population, outcomes.objectives, self._settings, violations)
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> ArchSearch:
@@ -112,27 +112,27 @@ def sample_population(
     search: Search,
     repairer: RepairsMany,
     rng: np.random.Generator,
-    known: Floats | None = None,
+    past: Floats | None = None,
 ) -> Population:
-    """Sample and repair the candidates; ``known`` as in :func:`repair_population`."""
+    """Sample and repair the candidates; ``past`` as in :func:`repair_population`."""
     x = sample(search.state, search.parameters, rng)
-    return repair_population(search, repairer, x, known)
+    return repair_population(search, repairer, x, past)
 
 
 def repair_population(
-    search: Search, repairer: RepairsMany, x: Floats, known: Floats | None = None
+    search: Search, repairer: RepairsMany, x: Floats, past: Floats | None = None
 ) -> Population:
     """Repair sampled candidates x (lambda, n).
 
-    ``known`` (k, n) are designs simulated before: repaired points that coincide with one of
+    ``past`` (k, n) are designs simulated before: repaired points that coincide with one of
     them are replaced by it, so that it need not be simulated again.
     """
     repairs = repairer.repair_all(x, search.distribution, search.anchor)
-    return Population(x, tuple(_coincide(repairs, search.distribution, known)))
+    return Population(x, tuple(_coincide(repairs, search.distribution, past)))
 
 
 def _coincide(
-    repairs: list[Repair], distribution: Distribution, known: Floats | None
+    repairs: list[Repair], distribution: Distribution, past: Floats | None
 ) -> list[Repair]:
     """Make repaired points that differ by rounding only identical, so that they tie in f.
 
@@ -140,7 +140,7 @@ def _coincide(
     errors far below any step of the search.
     """
     tolerance = _COINCIDE + _rounding(distribution)
-    points = [] if known is None else list(known)
+    points = [] if past is None else list(past)
     whitened = list(distribution.whiten(np.reshape(points, (-1, distribution.n))))
     result = []
     for repair in repairs:

@@ -18,8 +18,8 @@ import numpy as np
 from archeng.checks import unknown_options
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.known import Found, Known, Limits, Sides
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, Outcomes, PastCalls, Sides
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
 from archeng.strategy import (
@@ -176,8 +176,8 @@ class Handler(ABC, Generic[S]):
         """Start a restart at a feasible point, with a population size (None: the default)."""
 
     @abstractmethod
-    def ask(self, search: S, rng: np.random.Generator, known: Known) -> tuple[S, Population]:
-        """Make the candidates of the next generation; ``known`` are the calls so far.
+    def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
+        """Make the candidates of the next generation; ``past`` are the calls so far.
 
         The state of CMA-ES stays as it is.
         """
@@ -187,8 +187,8 @@ class Handler(ABC, Generic[S]):
         self,
         search: S,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""

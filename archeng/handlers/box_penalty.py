@@ -41,7 +41,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair, RepairKind
 from archeng.strategy import sample
 
@@ -76,7 +76,7 @@ class BoxPenalty(Handler[PenaltySearch]):
         return PenaltySearch(**vars(search), gamma=np.zeros(distribution.n), ranges=np.zeros(0))
 
     def ask(
-        self, search: PenaltySearch, rng: np.random.Generator, known: Known
+        self, search: PenaltySearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[PenaltySearch, Population]:
         """Sample, and clip to the box what is simulated."""
         x = sample(search.state, search.parameters, rng)
@@ -94,14 +94,14 @@ class BoxPenalty(Handler[PenaltySearch]):
         self,
         search: PenaltySearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> PenaltySearch:
         """Adapt the weights, rank by the penalised objective, update CMA-ES."""
-        search = self._weighted(search, found.objectives)
+        search = self._weighted(search, outcomes.objectives)
         outside = population.sampled - np.array([r.x for r in population.repairs])
-        total = found.objectives + penalties(
+        total = outcomes.objectives + penalties(
             outside, search.gamma, scaling(np.diag(search.distribution.covariance))
         )
         order = np.argsort(last_if_undefined(total), kind="stable")

@@ -47,7 +47,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample
 
 D_GAMMA, D_OMEGA, K1, K2 = 5.0, 5.0, 3.0, 5.0  # [AAH17]
@@ -106,7 +106,7 @@ class AugmentedLagrangian(Handler[LagrangianSearch]):
         )
 
     def ask(
-        self, search: LagrangianSearch, rng: np.random.Generator, known: Known
+        self, search: LagrangianSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[LagrangianSearch, Population]:
         """Sample; the mean is simulated too."""
         x = sample(search.state, search.parameters, rng)
@@ -117,14 +117,14 @@ class AugmentedLagrangian(Handler[LagrangianSearch]):
         self,
         search: LagrangianSearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> LagrangianSearch:
         """Adapt the coefficients at the mean, rank by the Lagrangian, update, adapt sigma."""
         g_all = self._sides.values(population.sampled)
-        f, g = found.objectives[:-1], g_all[:-1]
-        search = self._adapted(search, found.objectives[-1], g_all[-1])
+        f, g = outcomes.objectives[:-1], g_all[:-1]
+        search = self._adapted(search, outcomes.objectives[-1], g_all[-1])
         gamma, omega, q = search.gamma, search.omega, search.q
         values = lagrangian(f, g, gamma, omega)
         before = lagrangian(search.f_before, search.g_before, gamma, omega)

@@ -30,7 +30,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample
 
 
@@ -49,7 +49,7 @@ class _Ranked(Handler[Search]):
         return plain_search(distribution, anchor, size)
 
     def ask(
-        self, search: Search, rng: np.random.Generator, known: Known
+        self, search: Search, rng: np.random.Generator, past: PastCalls
     ) -> tuple[Search, Population]:
         """Sample; nothing is repaired."""
         x = sample(search.state, search.parameters, rng)
@@ -59,12 +59,12 @@ class _Ranked(Handler[Search]):
         self,
         search: Search,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> Search:
         """Order the candidates and update CMA-ES."""
-        f = last_if_undefined(found.objectives)
+        f = last_if_undefined(outcomes.objectives)
         order = self._order(f, self._sides.violations(population.sampled), rng)
         return updated(search, population.sampled[order], self._settings)
 

@@ -26,7 +26,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair
 from archeng.strategy import sample
 
@@ -63,7 +63,7 @@ class Resampling(Handler[Search]):
         return plain_search(distribution, anchor, size)
 
     def ask(
-        self, search: Search, rng: np.random.Generator, known: Known
+        self, search: Search, rng: np.random.Generator, past: PastCalls
     ) -> tuple[Search, Population]:
         """Sample until lambda candidates are feasible, or the samples are used up."""
         size = search.parameters.population_size
@@ -84,12 +84,12 @@ class Resampling(Handler[Search]):
         self,
         search: Search,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> Search:
         """Rank by the objective; candidates without one come last, in the order of sampling."""
-        order = np.argsort(last_if_undefined(found.objectives), kind="stable")
+        order = np.argsort(last_if_undefined(outcomes.objectives), kind="stable")
         return updated(search, population.sampled[order], self._settings)
 
 

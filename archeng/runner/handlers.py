@@ -20,7 +20,7 @@ from archeng.handlers import (
     Resampling,
     StochasticRanking,
 )
-from archeng.known import Limits
+from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
 from archeng.surrogate import Assisted

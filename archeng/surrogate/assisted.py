@@ -21,7 +21,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Arch, Handler, HandlerParts, Population, as_it_is
-from archeng.known import Found, Known
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.ranking import violation_order
 from archeng.repair import Repair, RepairKind
 from archeng.strategy import StopReason
@@ -51,23 +51,23 @@ class Assisted(Handler[AssistedSearch]):
         return rounds.first_state(self._arch.init(distribution, anchor, size))
 
     def ask(
-        self, search: AssistedSearch, rng: np.random.Generator, known: Known
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[AssistedSearch, Population]:
         """Make a proposal if one is due, else the candidates of ARCH."""
         if search.phase is Phase.START:
-            search = replace(search, calls_before=len(known))
-            search, population = self._arch.ask(search, rng, known)
+            search = replace(search, calls_before=len(past))
+            search, population = self._arch.ask(search, rng, past)
             return search, _with_candidate(population, 0, as_it_is(search.anchor))
         if search.phase is Phase.LOCAL:
-            return search, self._local_designs(search, known)
-        best = self._best(search, known)
+            return search, self._local_designs(search, past)
+        best = self._best(search, past)
         if search.phase is Phase.PROPOSE and best is not None:
-            search, proposals = self._proposals(search, rng, known, best)
+            search, proposals = self._proposals(search, rng, past, best)
             if proposals is not None:
                 return search, proposals
-        search, population = self._arch.ask(search, rng, known)
+        search, population = self._arch.ask(search, rng, past)
         if best is not None and search.inject:
-            x = known.points[best]
+            x = past.points[best]
             last = len(population.repairs) - 1
             population = _with_candidate(population, last, as_it_is(x), _clipped(search, x))
         return search, population
@@ -76,21 +76,21 @@ class Assisted(Handler[AssistedSearch]):
         self,
         search: AssistedSearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> AssistedSearch:
         """Judge the proposals, or let CMA-ES learn; then say what is next."""
-        objectives = np.where(self._limits.hold(found.simulated), found.objectives, np.nan)
+        objectives = np.where(self._limits.hold(outcomes.simulated), outcomes.objectives, np.nan)
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
         if population.proposed and search.phase is Phase.LOCAL:
-            search = self._after_local(search, found)
+            search = self._after_local(search, outcomes)
         elif population.proposed:
             search = rounds.after_proposals(search, lowest, self._settings)
         else:
             improved = rounds.improves(search, lowest)
-            search = self._arch.tell(search, population, found, known, rng)
+            search = self._arch.tell(search, population, outcomes, past, rng)
             search = rounds.after_global_generation(search, objectives)
             if self._limits:
                 surpassed = self._surpassed(search.local, lowest)
@@ -99,7 +99,7 @@ class Assisted(Handler[AssistedSearch]):
             else:
                 search = rounds.after_generation(search, improved, self._settings)
         if search.phase is Phase.CONSULT:
-            return self._consulted(search, known, surpassed)
+            return self._consulted(search, past, surpassed)
         return search
 
     def stop(self, search: AssistedSearch) -> StopReason | None:
@@ -109,13 +109,13 @@ class Assisted(Handler[AssistedSearch]):
     # -- proposals by a model of the objective ------------------------------------------------
 
     def _proposals(
-        self, search: AssistedSearch, rng: np.random.Generator, known: Known, best: int
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls, best: int
     ) -> tuple[AssistedSearch, Population | None]:
         """Make proposals around the best design; None if the round is over."""
-        lowest = float(known.objectives[best])
+        lowest = float(past.objectives[best])
         inverse = search.state.reference / search.sigma
         factor = np.asarray(np.linalg.inv(inverse), dtype=float)
-        frame = Frame(known.points[best], factor, inverse)
+        frame = Frame(past.points[best], factor, inverse)
         trust, last, n_tried = search.trust, search.last, search.rounds.tried
         if search.best is not None and last is not None and n_tried == 0:
             by_arch = search.best - lowest > c.GAIN_MOVES * last.spread  # since the last round
@@ -127,7 +127,7 @@ class Assisted(Handler[AssistedSearch]):
         starts = search.starts
         if starts is None:
             starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
-        seen = known.last_and(best, c.CALLS_REMEMBERED)
+        seen = past.last_and(best, c.CALLS_REMEMBERED)
         trust, selection, proposal = self._proposer.propose(
             frame, seen, trust, search.selection, starts, rng
         )
@@ -141,7 +141,7 @@ class Assisted(Handler[AssistedSearch]):
         self,
         proposal: Proposal,
         frame: Frame,
-        seen: Known,
+        seen: PastCalls,
         search: AssistedSearch,
         starts: Floats,
         rng: np.random.Generator,
@@ -161,19 +161,19 @@ class Assisted(Handler[AssistedSearch]):
 
     # -- the local search ---------------------------------------------------------------------
 
-    def _local_designs(self, search: AssistedSearch, known: Known) -> Population:
+    def _local_designs(self, search: AssistedSearch, past: PastCalls) -> Population:
         """Return the design of the local search, and others for idle workers."""
         local = search.local
         assert local is not None
         assert local.trial is not None
-        more = self._local.companions(local, known, self._settings.proposals - 1)
+        more = self._local.companions(local, past, self._settings.proposals - 1)
         return _proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
-    def _after_local(self, search: AssistedSearch, found: Found) -> AssistedSearch:
+    def _after_local(self, search: AssistedSearch, outcomes: Outcomes) -> AssistedSearch:
         """LOCAL -> CONSULT, or ARCH after many misses with simulated constraints."""
         before = search.local
         assert before is not None
-        local = self._local.judged(before, float(found.objectives[0]), found.simulated[0])
+        local = self._local.judged(before, float(outcomes.objectives[0]), outcomes.simulated[0])
         tired = local.misses >= rounds.longest_round(len(local.centre))
         if tired:
             local = replace(local, misses=0)
@@ -181,23 +181,25 @@ class Assisted(Handler[AssistedSearch]):
         phase = Phase.ARCH if tired and self._limits else Phase.CONSULT
         return replace(search, local=local, inject=inject, phase=phase)
 
-    def _consulted(self, search: AssistedSearch, known: Known, surpassed: bool) -> AssistedSearch:
+    def _consulted(
+        self, search: AssistedSearch, past: PastCalls, surpassed: bool
+    ) -> AssistedSearch:
         """CONSULT -> LOCAL, or ARCH: with an end, or without a design to begin at.
 
         ``surpassed``: ARCH has found a better design than the local search, which goes on there.
         """
-        best, local = self._best(search, known), search.local
+        best, local = self._best(search, past), search.local
         search = replace(search, phase=Phase.ARCH)
         if best is None:
             return search
-        if not self._limits and _beaten(search, known, best):
+        if not self._limits and _beaten(search, past, best):
             return replace(search, ended=StopReason.MODEL_EXHAUSTED)
         if local is None:
             lengths = c.LOCAL_FIRST if self._limits else c.LOCAL_CLOSING
-            local = self._local.begin(known, best, *lengths)
+            local = self._local.begin(past, best, *lengths)
         elif surpassed:
-            local = self._local.moved(local, known, best)
-        local = self._local.advanced(local, known)
+            local = self._local.moved(local, past, best)
+        local = self._local.advanced(local, past)
         if local.ended is LocalEnd.STALLED and self._violates(local):
             return replace(search, local=None)
         ended = None
@@ -216,21 +218,21 @@ class Assisted(Handler[AssistedSearch]):
     def _violates(self, local: LocalState) -> bool:
         return bool(np.any(self._limits.violations(local.values) > 0))
 
-    def _best(self, search: AssistedSearch, known: Known) -> int | None:
+    def _best(self, search: AssistedSearch, past: PastCalls) -> int | None:
         """Position of the best design of this restart: the least violating one if all violate."""
         begin = search.calls_before or 0
-        usable = np.flatnonzero(np.isfinite(known.objectives[begin:])) + begin
+        usable = np.flatnonzero(np.isfinite(past.objectives[begin:])) + begin
         if len(usable) == 0:
             return None
-        violations = self._limits.violations(known.simulated[usable])
-        return int(usable[violation_order(known.objectives[usable], violations)[0]])
+        violations = self._limits.violations(past.simulated[usable])
+        return int(usable[violation_order(past.objectives[usable], violations)[0]])
 
 
-def _beaten(search: AssistedSearch, known: Known, best: int) -> bool:
+def _beaten(search: AssistedSearch, past: PastCalls, best: int) -> bool:
     """Whether an earlier restart has a better design: nothing has to be shown of this one."""
     assert search.best is not None
     margin = rounds.negligible_gain(search, search.best)
-    return bool(np.any(known.objectives[: search.calls_before] < known.objectives[best] - margin))
+    return bool(np.any(past.objectives[: search.calls_before] < past.objectives[best] - margin))
 
 
 def _proposed(repairs: list[Repair]) -> Population:

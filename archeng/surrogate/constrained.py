@@ -33,8 +33,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.known import Limits, Sides
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, Sides
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, SmoothModel, choose
 from archeng.surrogate.data import Data, Frame

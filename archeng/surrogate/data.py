@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.known import Known
+from archeng.outcomes import PastCalls
 from archeng.surrogate import constants as c
 from archeng.surrogate.fit import Kernels
 
@@ -91,20 +91,20 @@ class Data:
         return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
 
 
-def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
+def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     None if neither the objectives nor the simulated constraints differ.
     """
-    good = np.abs(known.objectives) < c.DATA_HUGE  # not NaN either
+    good = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
     if not good.any():
         return None
-    u, f = frame.coordinates(known.points[good]), known.objectives[good]
+    u, f = frame.coordinates(past.points[good]), past.objectives[good]
     distances = np.sqrt(np.sum(u**2, axis=1))
     told = _tells(distances, f)
     u, f, distances = u[told], f[told], distances[told]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], known.simulated[good][told][chosen]
+    f, u, simulated = f[chosen], u[chosen], past.simulated[good][told][chosen]
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())

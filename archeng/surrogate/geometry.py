@@ -37,8 +37,8 @@ import numpy as np
 
 from archeng.blas import one_thread
 from archeng.distribution import Floats
-from archeng.known import Limits
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits
 from archeng.surrogate import constants as c
 from archeng.surrogate.data import Frame
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.constrained import Models, Step, best_step, fit_models
@@ -123,7 +123,7 @@ class _View(NamedTuple):
     """What one round looks at."""
 
     frame: Frame
-    known: Known
+    past: PastCalls
     models: Models | None
 
 
@@ -143,23 +143,23 @@ class LocalSearch:
     def __init__(self, repairer: Repairer, limits: Limits, wide: Distribution) -> None:
         self._repairer, self._limits, self._wide = repairer, limits, wide
 
-    def begin(self, known: Known, position: int, radius: float, resolution: float) -> LocalState:
+    def begin(self, past: PastCalls, position: int, radius: float, resolution: float) -> LocalState:
         """Begin at a known design."""
         m = len(self._limits)
         return LocalState(
-            centre=known.points[position],
-            objective=float(known.objectives[position]),
-            values=known.simulated[position],
+            centre=past.points[position],
+            objective=float(past.objectives[position]),
+            values=past.simulated[position],
             radius=radius,
             resolution=resolution,
             margins=np.zeros(m),
             units=np.ones(m),
         )
 
-    def moved(self, local: LocalState, known: Known, position: int) -> LocalState:
+    def moved(self, local: LocalState, past: PastCalls, position: int) -> LocalState:
         """Go on from another known design."""
-        objective, values = float(known.objectives[position]), known.simulated[position]
-        centre = known.points[position]
+        objective, values = float(past.objectives[position]), past.simulated[position]
+        centre = past.points[position]
         return replace(local, centre=centre, objective=objective, values=values, trial=None)
 
     def judged(self, local: LocalState, objective: float, values: Floats) -> LocalState:
@@ -189,16 +189,16 @@ class LocalSearch:
         radius = max(c.LOCAL_SHORTER * min(local.radius, step), local.resolution)
         return replace(after, radius=radius, poor=True)
 
-    def advanced(self, local: LocalState, known: Known) -> LocalState:
+    def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
         """Return the state with what is simulated next, or with its end."""
         frame = frame_at(self._wide, local.centre)
-        data = select(frame, known)
+        data = select(frame, past)
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.
             units = local.units if local.price > 0 and self._violates(local) else None
             models = fit_models(frame, data, self._limits, units)
-        view = _View(frame, known, models)
+        view = _View(frame, past, models)
         if local.poor:
             design = self._missing(view, local.radius)
             local = replace(local, poor=False)
@@ -254,7 +254,7 @@ class LocalSearch:
         violates = self._violates(local)
         least = 0.0
         if not violates:
-            least = c.CLAIM_RESIDUAL * objective_size(view.known, self._limits) * share
+            least = c.CLAIM_RESIDUAL * objective_size(view.past, self._limits) * share
         margins = [local.margins, np.zeros_like(local.margins)]
         for margin in margins if local.margins.any() else margins[:1]:
             step = self._try(local, models, margin)
@@ -268,7 +268,7 @@ class LocalSearch:
         if models is None or local.escapes >= c.ESCAPES:
             return None
         rng = np.random.default_rng(c.CLAIM_SEED)
-        least = c.CLAIM_RESIDUAL * objective_size(view.known, self._limits)
+        least = c.CLAIM_RESIDUAL * objective_size(view.past, self._limits)
         wide = replace(local, radius=c.ESCAPE_RADIUS)
         for _ in range(c.ESCAPE_STARTS):
             u = rng.standard_normal(len(local.centre))
@@ -292,12 +292,12 @@ class LocalSearch:
         gain = models.merit(np.zeros_like(v), weight) - models.merit(v, weight)
         return Step(x, gain * unit, weight, models.expected(v))
 
-    def companions(self, local: LocalState, known: Known, count: int) -> list[Floats]:
+    def companions(self, local: LocalState, past: PastCalls, count: int) -> list[Floats]:
         """Return at most so many designs to simulate beside the next one, for idle workers.
 
         They lie in the directions that are known least.
         """
-        view = _View(frame_at(self._wide, local.centre), known, None)
+        view = _View(frame_at(self._wide, local.centre), past, None)
         assert local.trial is not None
         designs = [local.trial.design]
         for _ in range(count):
@@ -309,8 +309,8 @@ class LocalSearch:
 
     def _missing(self, view: _View, scale: float, pending: Sequence[Floats] = ()) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
-        frame, known = view.frame, view.known
-        there = known.points[np.isfinite(known.objectives)]
+        frame, past = view.frame, view.past
+        there = past.points[np.isfinite(past.objectives)]
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
         free = free_directions(self._repairer.feasible_set, frame)
 
@@ -326,8 +326,8 @@ class LocalSearch:
         if self._violates(local):
             return False
         fs = self._repairer.feasible_set
-        found = evidence(view.frame, view.known, self._limits, fs, local.resolution)
-        return found is not None and found.claim
+        shown = evidence(view.frame, view.past, self._limits, fs, local.resolution)
+        return shown is not None and shown.claim
 
     def _violates(self, local: LocalState) -> bool:
         return bool(np.any(self._limits.violations(local.values) > 0))
@@ -344,7 +344,7 @@ class LocalSearch:
     def _new(self, view: _View, x: Floats) -> bool:
         """Whether a design is not known yet, nor nearly."""
         step = view.frame.distance(x)
-        return view.frame.nearest(x, view.known.points) > c.LOCAL_NEW * step > 0
+        return view.frame.nearest(x, view.past.points) > c.LOCAL_NEW * step > 0
 
     def _merit(self, local: LocalState, objective: float, values: Floats) -> float:
         """Objective plus the price of the largest violation."""

@@ -101,8 +101,8 @@ def lowest(
             descents.append(descent)
             if descent.certain and (brief or repairer.feasible_set.is_linear):
                 break
-    found = [d.best for d in descents if d.best is not None]
-    return min(found, key=lambda m: m.value, default=None)
+    minima = [d.best for d in descents if d.best is not None]
+    return min(minima, key=lambda m: m.value, default=None)
 
 
 class _Descent:
@@ -139,23 +139,20 @@ class _Descent:
         near = self._curvature.at(self._x, self._v, gradient, hessian)
         if near is None:
             return False
-        found = self._trials(near)
-        if found is None:
+        step = self._trials(near)
+        if step is None:
             return False
-        gain = self.value - found.value
-        self._x, self._v, self.value = found.x, found.y, found.value
-        self.best = Minimum(found.x, found.value)
-        edge = found.pull > 0 and found.length > c.DESCENT_EDGE * self._radius
+        gain = self.value - step.value
+        self._x, self._v, self.value = step.x, step.y, step.value
+        self.best = Minimum(step.x, step.value)
+        edge = step.pull > 0 and step.length > c.DESCENT_EDGE * self._radius
         exact = False
-        if found.exact and self._model.is_quadratic and (edge or found.pull == 0):
-            exact = near.exact(found.pull, self._damping)
-            self.certain = exact or (edge and near.convex(found.pull))
-        self.pull = found.pull if edge else found.pull / c.DESCENT_RELAX
-        self._damping = (
-            self._damping / c.DESCENT_RELAX
-            if self._damping > c.DESCENT_UNDAMPED * near.top
-            else 0.0
-        )
+        if step.exact and self._model.is_quadratic and (edge or step.pull == 0):
+            exact = near.exact(step.pull, self._damping)
+            self.certain = exact or (edge and near.convex(step.pull))
+        self.pull = step.pull if edge else step.pull / c.DESCENT_RELAX
+        damped = self._damping > c.DESCENT_UNDAMPED * near.top
+        self._damping = self._damping / c.DESCENT_RELAX if damped else 0.0
         enough = c.DESCENT_ENOUGH_AT_EDGE if edge else c.DESCENT_ENOUGH
         return not exact and gain > enough * (self._first - self.value)
 
@@ -164,32 +161,31 @@ class _Descent:
         radius = self._radius
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
-        for trial in range(c.DESCENT_TRIALS if self.best is None else c.DESCENT_FEWER_TRIALS):
-            last = self.best is None and inside is None and trial == c.DESCENT_TRIALS - 1
-            found = self._tried(near.minimum(self.pull, self._damping, thorough=last))
-            lower = found is not None and found.value < self.value - c.DESCENT_ROUNDING * abs(
-                self.value
-            )
-            if inside is not None and not (found is not None and (found.length > radius or lower)):
+        for attempt in range(c.DESCENT_TRIALS if self.best is None else c.DESCENT_FEWER_TRIALS):
+            last = self.best is None and inside is None and attempt == c.DESCENT_TRIALS - 1
+            trial = self._tried(near.minimum(self.pull, self._damping, thorough=last))
+            lowest = self.value - c.DESCENT_ROUNDING * abs(self.value)
+            lower = trial is not None and trial.value < lowest
+            if inside is not None and not (trial is not None and (trial.length > radius or lower)):
                 return inside
-            if found is None and self.pull == 0 and np.isfinite(radius):
+            if trial is None and self.pull == 0 and np.isfinite(radius):
                 self.pull = near.first_pull(radius, self._damping)
                 continue
-            if found is not None and found.length > radius:
-                outside.append((self.pull, found.length))
-            elif found is not None and lower:
-                inside = found if inside is None or found.value < inside.value else inside
-                if not outside or found.length > c.DESCENT_NEARLY * radius:
+            if trial is not None and trial.length > radius:
+                outside.append((self.pull, trial.length))
+            elif trial is not None and lower:
+                inside = trial if inside is None or trial.value < inside.value else inside
+                if not outside or trial.length > c.DESCENT_NEARLY * radius:
                     return inside
             else:
-                if found is not None and self._short(found):
+                if trial is not None and self._short(trial):
                     return None
                 self._damping = near.more(self.pull, self._damping)
                 continue
-            if inside is not None and trial >= c.DESCENT_ENOUGH_TRIALS:
+            if inside is not None and attempt >= c.DESCENT_ENOUGH_TRIALS:
                 return inside
-            known = None if inside is None else (inside.pull, inside.length)
-            self.pull = near.pull(outside, known, radius, self._damping)
+            within = None if inside is None else (inside.pull, inside.length)
+            self.pull = near.pull(outside, within, radius, self._damping)
         return inside
 
     def _tried(self, near: NearbyPoint | None) -> _Trial | None:
@@ -201,7 +197,7 @@ class _Descent:
         value = self._model.value(y) if length <= self._radius else np.inf
         return _Trial(near.x, near.nearest, y, value, length, self.pull)
 
-    def _short(self, found: _Trial) -> bool:
+    def _short(self, trial: _Trial) -> bool:
         """Whether a step is next to nothing of the way so far."""
-        step, way = found.y - self._v, self._v - self._begin
+        step, way = trial.y - self._v, self._v - self._begin
         return float(step @ step) <= c.DESCENT_ENOUGH**2 * float(way @ way)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.known import Known
+from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, Selection, SmoothModel, chosen
@@ -64,7 +64,7 @@ class Proposer:
     def propose(
         self,
         frame: Frame,
-        known: Known,
+        past: PastCalls,
         trust: Trust,
         selection: Selection | None,
         starts: Floats,
@@ -76,7 +76,7 @@ class Proposer:
         ----------
         frame : Frame
             Centred at the best design of the search.
-        known : Known
+        past : PastCalls
         trust : Trust
         selection : Selection or None
             The model used before.
@@ -84,11 +84,11 @@ class Proposer:
             Feasible designs all over the set, from which distant minima are looked for.
         rng : numpy.random.Generator
         """
-        data = select(frame, known)
+        data = select(frame, past)
         if data is None:
             return trust, selection, None
-        selection, choice, data = chosen(data, selection, len(known))
-        view = _View(frame, known, data, starts, rng)
+        selection, choice, data = chosen(data, selection, len(past))
+        view = _View(frame, past, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -162,14 +162,14 @@ class Proposer:
 
         The other one is the best known one after a failure, else a random one.
         """
-        frame, known, radius = view.frame, view.known, trust.radius
+        frame, past, radius = view.frame, view.past, trust.radius
         yield frame.centre
         if trust.kind is ProposalKind.EXPLOIT and trust.failures:
-            distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
-            others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
+            distances = np.linalg.norm(frame.coordinates(past.points), axis=1)
+            others = np.isfinite(past.objectives) & (distances > 0) & (distances <= radius)
             if others.any():
-                objectives = np.where(others, known.objectives, np.inf)
-                yield known.points[int(np.argmin(objectives))]
+                objectives = np.where(others, past.objectives, np.inf)
+                yield past.points[int(np.argmin(objectives))]
                 return
         u = view.rng.standard_normal(len(frame.centre))
         metric = frame.metric()
@@ -203,7 +203,7 @@ class _View:
     """What all attempts at one proposal share."""
 
     frame: Frame
-    known: Known
+    past: PastCalls
     data: Data
     starts: Floats
     rng: np.random.Generator
@@ -233,5 +233,5 @@ def _new_step(view: _View, x: Floats) -> float | None:
     step = view.frame.distance(x)
     if step < c.PROPOSAL_SHORTEST:
         return None
-    nearest = view.frame.nearest(x, view.known.points)
+    nearest = view.frame.nearest(x, view.past.points)
     return step if nearest > c.PROPOSAL_NEW * step else None

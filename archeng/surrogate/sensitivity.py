@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Floats
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import choose
 from archeng.surrogate.constrained import constraint_models, sizes
@@ -48,9 +48,9 @@ class Gradients:
     simulated: Floats
 
 
-def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
+def gradients(frame: Frame, past: PastCalls, limits: Limits) -> Gradients | None:
     """Return gradients at the centre of the frame; None if there are too few designs."""
-    data = select(frame, known, c.SENSITIVITY_DESIGNS)
+    data = select(frame, past, c.SENSITIVITY_DESIGNS)
     if data is None or len(data.y) < data.A.shape[1] + 2:
         return None
     choice = choose(data.kernels, data.y, (IDENTITY,))  # steep transforms hide the slope at y = 0
@@ -59,7 +59,7 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
     here = np.zeros(data.A.shape[1])
     unit = data.scale / data.spread
     fits = [fit(data.kernels, data.y, prior) for prior in PRIORS]
-    models = [found.model for found in fits if found is not None]
+    models = [fitted.model for fitted in fits if fitted is not None]
     plain, rng = fits[PRIORS.index(QUADRATIC)], np.random.default_rng(c.SENSITIVITY_SEED)
     if plain is not None:
         models += [plain.random(rng) for _ in range(c.SENSITIVITY_DRAWS)]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
 from archeng.distribution import Floats
-from archeng.known import Known
 from archeng.model import FeasibleSet, Model, compile_model
+from archeng.outcomes import PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import Frame
 from archeng.surrogate.interpolant import Interpolant
@@ -138,8 +138,8 @@ def least(fs: FeasibleSet, f: Callable[[Floats], float], starts: Sequence[Floats
     return best
 
 
-def known_of(points: Floats, f: Callable[[Floats], float]) -> Known:
-    return Known(points, np.array([f(x) for x in points], dtype=float))
+def known_of(points: Floats, f: Callable[[Floats], float]) -> PastCalls:
+    return PastCalls(points, np.array([f(x) for x in points], dtype=float))
 
 
 def minimise(

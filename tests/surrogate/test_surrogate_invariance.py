@@ -11,8 +11,8 @@ import pytest
 import archeng
 from archeng import Model, Settings
 from archeng.distribution import Distribution, Floats
-from archeng.known import Found, Known
 from archeng.model import compile_model
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer
 from archeng.runner.handlers import make_handler
 from archeng.surrogate.trust import ProposalKind
@@ -52,14 +52,14 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
     search, rng = handler.init(distribution, start, None), np.random.default_rng(seed)
     points, values, result = np.zeros((0, n)), np.zeros(0), []
     while len(values) < calls:
-        search, population = handler.ask(search, rng, Known(points, values))
+        search, population = handler.ask(search, rng, PastCalls(points, values))
         mode = search.trust.kind
         new = np.array([r.x for r in population.repairs])
         back = (new - t) @ inverse.T
         objectives = np.array([objective(x) for x in back])
         points, values = np.concatenate((points, new)), np.append(values, objectives)
-        known = Known(points, values)
-        search = handler.tell(search, population, Found(objectives), known, rng)
+        known = PastCalls(points, values)
+        search = handler.tell(search, population, Outcomes(objectives), known, rng)
         result += [Call(x, population.proposed, mode) for x in back]
     return result[:calls]
 

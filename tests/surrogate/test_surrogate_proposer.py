@@ -19,8 +19,8 @@ from surrogate_helpers import (
 )
 
 from archeng.distribution import Floats
-from archeng.known import Known
 from archeng.model import FeasibleSet
+from archeng.outcomes import PastCalls
 from archeng.repair import Repairer
 from archeng.sampling import feasible_points
 from archeng.surrogate import Frame
@@ -72,7 +72,7 @@ class Search:
         gain = (before - value) * proposal.slope
         ratio = gain / proposal.predicted if proposal.predicted > 0 else 0.0
         self.trust = trust_after(self.trust, value < before, ratio, proposal.step)
-        self.known = Known(
+        self.known = PastCalls(
             np.concatenate((self.known.points, x[None])), np.append(self.known.objectives, value)
         )
         self.proposals.append(proposal)

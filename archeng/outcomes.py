@@ -1,4 +1,4 @@
-"""What the simulator has said so far, as arrays: `Known`, and of one generation `Found`.
+"""What the simulator has said so far, as arrays: `PastCalls`, and of one generation `Outcomes`.
 
 `Limits` are those of the simulated constraints: quantities that the simulator returns beside the
 objective.
@@ -82,7 +82,7 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Outcomes:
     """What the simulator said about the candidates of one generation.
 
     Attributes
@@ -101,7 +101,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class PastCalls:
     """Designs simulated so far, in the order of the calls.
 
     Attributes
@@ -125,33 +125,33 @@ class Known:
     def __len__(self) -> int:
         return len(self.objectives)
 
-    def last(self, k: int) -> Known:
+    def last(self, k: int) -> PastCalls:
         """Return the last k > 0 of them."""
-        return Known(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
+        return PastCalls(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
 
-    def and_pending(self, x: Floats) -> Known:
+    def and_pending(self, x: Floats) -> PastCalls:
         """Return them and a design (n,) about which nothing is known yet."""
         unknown = np.full((1, self.simulated.shape[1]), np.nan)
-        return Known(
+        return PastCalls(
             np.concatenate((self.points, x[None])),
             np.append(self.objectives, np.nan),
             np.concatenate((self.simulated, unknown)),
         )
 
-    def last_and(self, position: int, k: int) -> Known:
+    def last_and(self, position: int, k: int) -> PastCalls:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
         recent = self.last(k)
         if position >= len(self) - len(recent):
             return recent
         one = slice(position, position + 1)
-        return Known(
+        return PastCalls(
             np.concatenate((self.points[one], recent.points)),
             np.concatenate((self.objectives[one], recent.objectives)),
             np.concatenate((self.simulated[one], recent.simulated)),
         )
 
 
-def _same_length(found: Found | Known) -> None:
+def _same_length(arrays: Outcomes | PastCalls) -> None:
     """Give ``simulated`` its rows if there are no simulated constraints."""
-    if found.simulated.shape[1] == 0:
-        object.__setattr__(found, "simulated", np.zeros((len(found.objectives), 0)))
+    if arrays.simulated.shape[1] == 0:
+        object.__setattr__(arrays, "simulated", np.zeros((len(arrays.objectives), 0)))
