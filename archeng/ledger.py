@@ -212,6 +212,11 @@ class Ledger:
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
 
+    def add_unfinished(self) -> None:
+        """Take the calls of the open generation of a journal that nothing will go on with."""
+        for call in self.unfinished.values():
+            self.add(call)
+
     def open_generation(self, opened: Any) -> None:
         """Store the candidates of a generation, before their first call."""
         if self.journal is not None:

@@ -1,5 +1,7 @@
 """Settings of the method: frozen, keyword-only, with presets named after papers."""
 
+# ruff: noqa: RUF009  (a field is declared by one call)
+
 from __future__ import annotations
 
 import math
@@ -43,9 +45,12 @@ HANDLER_OPTIONS = MappingProxyType(
 """Names that were settings and are options of a handler now: of which, and their default."""
 
 
-def _about(check: Check, text: str) -> dict[str, Any]:
-    """Return what is declared of a setting beside its type and default: check and meaning."""
-    return {"check": check, "help": " ".join(text.split())}
+def _setting(default: Any, check: Check, text: str) -> Any:
+    """Declare a setting beside its type: default (dict: an empty one), check and meaning."""
+    about = {"check": check, "help": " ".join(text.split())}
+    if default is dict:
+        return field(default_factory=dict, hash=False, metadata=about)
+    return field(default=default, metadata=about)
 
 
 def _words(literal: Any) -> Check:
@@ -76,136 +81,99 @@ class Settings:
     {options}
     """
 
-    handler: HandlerName = field(
-        default="arch",
-        metadata=_about(
-            _words(HandlerName),
-            """The constraint handler. ``arch`` is the method of this package; the others are
-            there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
-            only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
-            ``active-set-es``; and ``al``, ``mcr``, ``stochastic-ranking``, which simulate
-            designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
-        ),
+    handler: HandlerName = _setting(
+        "arch",
+        _words(HandlerName),
+        """The constraint handler. ``arch`` is the method of this package; the others are
+        there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
+        only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
+        ``active-set-es``; and ``al``, ``mcr``, ``stochastic-ranking``, which simulate
+        designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
     )
-    handler_options: Mapping[str, Any] = field(
-        default_factory=dict,
-        hash=False,
-        metadata=_about(
-            plain_mapping,
-            """Options of a handler other than ``arch``, by name, such as ``{"max_samples":
-            500}`` of ``resampling``; the handler checks them.""",
-        ),
+    handler_options: Mapping[str, Any] = _setting(
+        dict,
+        plain_mapping,
+        """Options of a handler other than ``arch``, by name, such as ``{"max_samples":
+        500}`` of ``resampling``; the handler checks them.""",
     )
-    simulator_defined_everywhere: bool = field(
-        default=False,
-        metadata=_about(
-            flag,
-            """Allow calls at designs that violate constraints. Only the handlers that need it
-            make them.""",
-        ),
+    simulator_defined_everywhere: bool = _setting(
+        False,
+        flag,
+        """Allow calls at designs that violate constraints. Only the handlers that need it
+        make them.""",
     )
-    repair_solver: RepairSolver = field(
-        default="auto",
-        metadata=_about(
-            _words(RepairSolver),
-            """``auto`` tries the fast solvers first and IPOPT last; the others force one solver
-            (``qp`` needs a model with linear rows only).""",
-        ),
+    repair_solver: RepairSolver = _setting(
+        "auto",
+        _words(RepairSolver),
+        """``auto`` tries the fast solvers first and IPOPT last; the others force one solver
+        (``qp`` needs a model with linear rows only).""",
     )
-    square_root: SquareRoot = field(
-        default="covariant",
-        metadata=_about(
-            _words(SquareRoot),
-            """Factor of the covariance matrix that turns normal samples into steps.
-            ``symmetric`` is the paper's; ``covariant`` moves with the coordinate system, which
-            makes whole runs exactly invariant to affine maps of the design space.""",
-        ),
+    square_root: SquareRoot = _setting(
+        "covariant",
+        _words(SquareRoot),
+        """Factor of the covariance matrix that turns normal samples into steps.
+        ``symmetric`` is the paper's; ``covariant`` moves with the coordinate system, which
+        makes whole runs exactly invariant to affine maps of the design space.""",
     )
-    margin: float = field(
-        default=1e-11,
-        metadata=_about(
-            partial(between, low=0.0, high=1e-3),
-            """How far inside a boundary a repair aims, in standard deviations of the search
-            distribution across that boundary (never less than rounding noise).""",
-        ),
+    margin: float = _setting(
+        1e-11,
+        partial(between, low=0.0, high=1e-3),
+        """How far inside a boundary a repair aims, in standard deviations of the search
+        distribution across that boundary (never less than rounding noise).""",
     )
-    ipopt_max_iterations: int = field(
-        default=150,
-        metadata=_about(
-            _COUNT,
-            "Iterations IPOPT may use for one repair.",
-        ),
+    ipopt_max_iterations: int = _setting(150, _COUNT, "Iterations IPOPT may use for one repair.")
+    start_candidates: int = _setting(
+        20,
+        _COUNT,
+        """Feasible designs prepared before the first simulation, from which the run and its
+        restarts begin.""",
     )
-    start_candidates: int = field(
-        default=20,
-        metadata=_about(
-            _COUNT,
-            """Feasible designs prepared before the first simulation, from which the run and its
-            restarts begin.""",
-        ),
+    tol_x: float = _setting(
+        1e-12,
+        partial(between, low=0.0, high=1.0),
+        "Stop when all steps are below this fraction of the initial ones.",
     )
-    tol_x: float = field(
-        default=1e-12,
-        metadata=_about(
-            partial(between, low=0.0, high=1.0),
-            "Stop when all steps are below this fraction of the initial ones.",
-        ),
+    tol_objective: float = _setting(
+        1e-12,
+        partial(between, low=0.0, high=math.inf),
+        "Stop when the best objectives of recent generations differ by less than this.",
     )
-    tol_objective: float = field(
-        default=1e-12,
-        metadata=_about(
-            partial(between, low=0.0, high=math.inf),
-            "Stop when the best objectives of recent generations differ by less than this.",
-        ),
+    max_condition: float = _setting(
+        1e14,
+        partial(between, low=1.0, high=math.inf),
+        "Stop when the condition number of the covariance matrix exceeds this.",
     )
-    max_condition: float = field(
-        default=1e14,
-        metadata=_about(
-            partial(between, low=1.0, high=math.inf),
-            "Stop when the condition number of the covariance matrix exceeds this.",
-        ),
+    stop_tests: bool = _setting(
+        True,
+        flag,
+        """Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target,
+        the budget or the callback ends a run, as in [SA22 ssec:vs-active-set].""",
     )
-    stop_tests: bool = field(
-        default=True,
-        metadata=_about(
-            flag,
-            """Whether the tests of BIPOP-CMA-ES may end a restart. Without them only the target,
-            the budget or the callback ends a run, as in [SA22 ssec:vs-active-set].""",
-        ),
+    restart_shares: RestartShares = _setting(
+        "adaptive",
+        _words(RestartShares),
+        """How restarts with small and with large populations share the calls. ``equal`` is
+        BIPOP-CMA-ES; ``adaptive`` gives less to the small ones while the large ones find the
+        better designs.""",
     )
-    restart_shares: RestartShares = field(
-        default="adaptive",
-        metadata=_about(
-            _words(RestartShares),
-            """How restarts with small and with large populations share the calls. ``equal`` is
-            BIPOP-CMA-ES; ``adaptive`` gives less to the small ones while the large ones find the
-            better designs.""",
-        ),
+    reuse_designs: bool = _setting(
+        True,
+        flag,
+        """Do not simulate a design again that differs from an earlier one by less than 1e-8
+        standard deviations of the search (many candidates are repaired to the same vertex).""",
     )
-    reuse_designs: bool = field(
-        default=True,
-        metadata=_about(
-            flag,
-            """Do not simulate a design again that differs from an earlier one by less than 1e-8
-            standard deviations of the search (many candidates are repaired to the same vertex).""",
-        ),
+    surrogate: SurrogateName = _setting(
+        "auto",
+        _words(SurrogateName),
+        """``auto``: a model of the objective, chosen by how well it predicts, proposes
+        designs between the generations of ARCH. ``none``: ARCH alone. Other handlers have
+        none.""",
     )
-    surrogate: SurrogateName = field(
-        default="auto",
-        metadata=_about(
-            _words(SurrogateName),
-            """``auto``: a model of the objective, chosen by how well it predicts, proposes
-            designs between the generations of ARCH. ``none``: ARCH alone. Other handlers have
-            none.""",
-        ),
-    )
-    proposals: int = field(
-        default=1,
-        metadata=_about(
-            _COUNT,
-            """Designs that the model proposes at a time. One at a time needs the fewest calls;
-            as many as there are workers keep them busy.""",
-        ),
+    proposals: int = _setting(
+        1,
+        _COUNT,
+        """Designs that the model proposes at a time. One at a time needs the fewest calls;
+        as many as there are workers keep them busy.""",
     )
 
     def __new__(cls, *_: Any, **keywords: Any) -> Self:

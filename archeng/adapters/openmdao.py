@@ -19,7 +19,6 @@ they may be violated on the way, and the result says whether they hold.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -27,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from archeng.adapters import needed
+from archeng.checks import unknown_options
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
+from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
-from archeng.settings import Settings
 from archeng.simulator import Design, EndOfRunError, Evaluation
 
 om: Any = needed("openmdao.api", "openmdao")
@@ -44,9 +44,9 @@ _DEVIATION = 0.2  # initial deviation of a variable without both bounds, per max
 _SUPPORTED = (
     "optimization", "inequality_constraints", "equality_constraints", "two_sided_constraints",
 )  # fmt: skip
-_OPTIONS = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
-_NOT_SETTINGS = {"model", "simulator", "simulated", "start", "sense", "import_arguments",
-                 "simulator_takes", "workers", "timeout"}  # fmt: skip
+_DECLARED = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
+_OF_OPENMDAO = {"simulated", "start", "sense", "simulator_takes", "workers", "timeout"}
+_OPTIONS = sorted(set(OPTION_NAMES) - _OF_OPENMDAO)
 
 
 class ArchengDriver(_driver.Driver):  # type: ignore[misc]
@@ -92,13 +92,11 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         """Declare what the constructor takes."""
         declare = self.options.declare
         declare("name", "openmdao", types=str, desc="Of the problem, for tables and journals.")
-        declare("max_evaluations", None, types=int, allow_none=True, desc="Limit on model runs.")
-        declare("max_time", None, types=(int, float), allow_none=True, desc="Limit in seconds.")
-        declare("target", None, types=(int, float), allow_none=True, desc="Stop at this objective.")
-        declare("seed", None, types=int, allow_none=True, desc="Same seed, same run.")
-        declare("restarts", 0, types=int, desc="BIPOP restarts after convergence.")
-        declare("settings", None, types=Settings, allow_none=True, desc="archeng.Settings.")
-        declare("journal", None, allow_none=True, desc="File that keeps every run of the model.")
+        for option in (OPTIONS[name] for name in _DECLARED):
+            check = option.check
+            declare(
+                option.name, option.default, allow_none=True, desc=option.help, check_valid=check
+            )
         declare("resume", False, types=bool, desc="Go on with the run of the journal.")
         declare("disp", False, types=bool, desc="Show progress on standard error.")
         declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
@@ -145,8 +143,9 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         keywords = self._keywords()
         try:
             if self.options["resume"]:
+                more = {k: v for k, v in keywords.items() if k in RESUME_NAMES and v is not None}
                 self.archeng_result = resume(
-                    keywords.pop("journal"), self._simulate, model=model, **_resumable(keywords)
+                    keywords["journal"], self._simulate, model=model, **more
                 )
             else:
                 self.archeng_result = solve(
@@ -227,15 +226,12 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     def _keywords(self) -> dict[str, Any]:
         """Keywords of ``solve`` from the options."""
         options = self.options
-        names = set(inspect.signature(solve).parameters) - _NOT_SETTINGS
-        unknown = sorted(set(self.opt_settings) - names)
+        unknown = sorted(set(self.opt_settings) - set(_OPTIONS))
         if unknown:
-            raise SettingsError(
-                f"opt_settings: unknown {unknown}; ArchengDriver takes {', '.join(sorted(names))}."
-            )
+            raise SettingsError(unknown_options("opt_settings", unknown, _OPTIONS))
         if options["resume"] and options["journal"] is None:
             raise SettingsError("resume=True needs the journal of the run: set journal=.")
-        declared = {name: options[name] for name in _OPTIONS}
+        declared = {name: options[name] for name in _DECLARED}
         return {**declared, "verbose": options["disp"], **self.opt_settings}
 
     # -- running the model ------------------------------------------------------------------
@@ -279,11 +275,6 @@ class _UnexpectedError(EndOfRunError):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-def _resumable(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    names = inspect.signature(resume).parameters
-    return {k: v for k, v in keywords.items() if k in names and v is not None}
 
 
 def _bounds(meta: Mapping[str, Any], size: int) -> tuple[Any, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,9 @@ from archeng.journal import readable
 from archeng.model import differences, text_table
 from archeng.options import OPTIONS
 from archeng.report.figures.calls import plot_comparison
+
+Runs = Mapping[str, JournalRun]
+"""Runs by how they are called in tables."""
 
 
 @flags.command(
@@ -39,7 +41,7 @@ def compare(journals: Sequence[str], plot: str | None, as_json: bool) -> int:
         raise SettingsError("compare needs at least two journals or studies.")
     paths = [journal_of(argument, "compare") for argument in journals]
     with readable(" or ".join(map(str, paths))):
-        runs = [Compared(n, JournalRun.read(p)) for n, p in zip(_labels(paths), paths, strict=True)]
+        runs = {n: JournalRun.read(p) for n, p in zip(_labels(paths), paths, strict=True)}
         if plot is not None:
             _save_figure(runs, plot)
         if as_json:
@@ -48,76 +50,6 @@ def compare(journals: Sequence[str], plot: str | None, as_json: bool) -> int:
             parts = (_setup(runs), _outcome(runs), _designs(runs))
             write("\n\n".join(part for part in parts if part))
     return 0
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """A run, and how it is called in tables."""
-
-    label: str
-    run: JournalRun
-
-    @property
-    def maximize(self) -> bool:
-        """Whether larger objectives are better."""
-        return self.run.result.maximize
-
-    @property
-    def objective(self) -> float | None:
-        """The best objective of a design that satisfies everything."""
-        return None if self.run.best is None else self.run.best.objective
-
-    @property
-    def state(self) -> str:
-        """Running, stopped, or why it ended."""
-        result = self.run.result
-        return self.run.state + (f": {result.stop_reason.name.lower()}" if result.ended else "")
-
-    @property
-    def failed(self) -> int:
-        """Calls that did not end well."""
-        return sum(not e.good for e in self.run.result.evaluations)
-
-    @property
-    def own_seconds(self) -> float:
-        """Time spent on repairs and on the strategy."""
-        return sum(g.repair_seconds + g.strategy_seconds for g in self.run.result.history)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds from the beginning to the last finished generation."""
-        return float(self.run.result.provenance["elapsed"])
-
-    @property
-    def limits(self) -> Mapping[str, tuple[float | None, float | None]]:
-        """Limits of the simulated constraints."""
-        limits: Mapping[str, Any] = self.run.options["simulated"]
-        return limits
-
-    def violated(self, name: str) -> int | None:
-        """Return how many calls violated a simulated constraint."""
-        if name not in self.limits:
-            return None
-        return sum(name in e.violated for e in self.run.result.evaluations)
-
-    def calls_to_reach(self, objective: float | None) -> int | None:
-        """Return how many calls it took to be at least as good; None if it never was."""
-        if objective is None:
-            return None
-        best = self.run.result.best_so_far
-        good = best >= objective if self.maximize else best <= objective
-        return int(good.argmax()) + 1 if good.any() else None
-
-    def data(self) -> dict[str, Any]:
-        """Return the run as plain data."""
-        return {
-            **self.run.data(),
-            "label": self.label,
-            "failed_calls": self.failed,
-            "archeng_seconds": self.own_seconds,
-            "elapsed_seconds": self.elapsed,
-            "violated_calls": {name: self.violated(name) for name in self.limits},
-        }
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
@@ -130,27 +62,41 @@ def _labels(paths: Sequence[Path]) -> list[str]:
     return [f"{n} ({k + 1})" if names.count(n) > 1 else n for k, n in enumerate(names)]
 
 
-def _comparable(runs: Sequence[Compared]) -> bool:
+def _comparable(runs: Runs) -> bool:
     """Whether objectives can be compared: the same sense."""
-    return len({r.maximize for r in runs}) == 1
+    return len({run.result.maximize for run in runs.values()}) == 1
 
 
-def _data(runs: Sequence[Compared]) -> dict[str, Any]:
+def _calls_to_reach(run: JournalRun, other: JournalRun) -> int | None:
+    """Return how many calls it took to be as good as the best of another; None if it never was."""
+    if other.best is None:
+        return None
+    best, goal = run.result.best_so_far, other.best.objective
+    good = best >= goal if run.result.maximize else best <= goal
+    return int(good.argmax()) + 1 if good.any() else None
+
+
+def _data(runs: Runs) -> dict[str, Any]:
     reached = None
     if _comparable(runs):
-        reached = {r.label: {o.label: r.calls_to_reach(o.objective) for o in runs} for r in runs}
+        reached = {
+            label: {name: _calls_to_reach(run, other) for name, other in runs.items()}
+            for label, run in runs.items()
+        }
+    first, *others = runs.items()
     return {
-        "runs": [r.data() for r in runs],
-        "differences": {r.label: changes(runs[0].run, r.run) for r in runs[1:]},
+        "runs": [{**run.data(), "label": label} for label, run in runs.items()],
+        "differences": {label: changes(first[1], run) for label, run in others},
         "calls_to_reach_best_of": reached,
     }
 
 
-def _setup(runs: Sequence[Compared]) -> str:
+def _setup(runs: Runs) -> str:
     lines = ["what differs in the set-up"]
-    for other in runs[1:]:
-        texts = changes(runs[0].run, other.run)
-        lines.append(f"{runs[0].label} -> {other.label}:" + ("" if texts else " nothing"))
+    (first, one), *others = runs.items()
+    for label, other in others:
+        texts = changes(one, other)
+        lines.append(f"{first} -> {label}:" + ("" if texts else " nothing"))
         lines += [f"  {text}" for text in texts]
     return "\n".join(lines)
 
@@ -193,51 +139,61 @@ def _short(value: Any) -> str:
     return "none" if value is None else f"{value}"
 
 
-def _outcome(runs: Sequence[Compared]) -> str:
-    rows: list[tuple[str, ...]] = []
-
-    def row(title: str, cell: Callable[[Compared], Any]) -> None:
-        rows.append((title, *(_cell(cell(r)) for r in runs)))
-
-    row("study", lambda r: r.run.result.name)
-    row("state", lambda r: r.state)
-    row("seed", lambda r: r.run.result.provenance["seed"])
-    row("calls", lambda r: r.run.result.nfev)
-    row("  failed", lambda r: r.failed)
-    row("  at infeasible designs", lambda r: r.run.result.n_infeasible_calls)
-    row("best objective", lambda r: r.objective)
-    row("  found at call", lambda r: None if r.run.best is None else r.run.best.index + 1)
-    for other in runs if _comparable(runs) else ():
-        title = f"calls to reach the best of {other.label}"
-        row(title, lambda r, o=other: r.calls_to_reach(o.objective))  # type: ignore[misc]
-    for name in dict.fromkeys(name for r in runs for name in r.limits):
-        title = f"simulated: {name} {_limit(runs, name)}"
-        row(title, lambda r, n=name: r.run.best and r.run.best.constraints.get(n))  # type: ignore[misc]
-        row("  violated by calls", lambda r, n=name: r.violated(n))  # type: ignore[misc]
-    row("seconds in the simulator", lambda r: round(r.run.simulator_seconds, 3))
-    row("  a call", lambda r: round(r.run.simulator_seconds / max(r.run.result.nfev, 1), 6))
-    row("seconds of archeng", lambda r: round(r.own_seconds, 3))
-    row("seconds from begin to end", lambda r: round(r.elapsed, 3))
-    text = text_table(("", *(r.label for r in runs)), rows)
+def _outcome(runs: Runs) -> str:
+    limits: dict[str, set[tuple[float | None, float | None]]] = {}
+    for run in runs.values():
+        for name, pair in run.options["simulated"].items():
+            limits.setdefault(name, set()).add(tuple(pair))
+    columns = [list(_column(run, runs, limits)) for run in runs.values()]
+    rows = [
+        (titles[0], *map(_cell, values))
+        for titles, values in (zip(*pairs, strict=True) for pairs in zip(*columns, strict=True))
+    ]
+    text = text_table(("", *runs), rows)
     return text if _comparable(runs) else text + "\none minimises, another maximises"
 
 
-def _limit(runs: Sequence[Compared], name: str) -> str:
+def _column(
+    run: JournalRun, runs: Runs, limits: Mapping[str, set[tuple[float | None, float | None]]]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a run: their titles, and what stands in them."""
+    data = run.data()
+    best = data["best"] or {"objective": None, "call": None, "constraints": {}}
+    reason = data["stop_reason"]
+    yield "study", data["name"]
+    yield "state", data["state"] + (f": {reason.lower()}" if reason else "")
+    yield "seed", data["seed"]
+    yield "calls", data["calls"]
+    yield "  failed", data["failed_calls"]
+    yield "  at infeasible designs", data["infeasible_calls"]
+    yield "best objective", best["objective"]
+    yield "  found at call", best["call"]
+    for label, other in runs.items() if _comparable(runs) else ():
+        yield f"calls to reach the best of {label}", _calls_to_reach(run, other)
+    for name, pairs in limits.items():
+        yield f"simulated: {name} {_limit(pairs)}", best["constraints"].get(name)
+        yield "  violated by calls", data["violated_calls"].get(name)
+    yield "seconds in the simulator", round(data["simulator_seconds"], 3)
+    yield "  a call", round(data["simulator_seconds"] / max(data["calls"], 1), 6)
+    yield "seconds of archeng", round(data["archeng_seconds"], 3)
+    yield "seconds from begin to end", round(data["elapsed_seconds"], 3)
+
+
+def _limit(pairs: set[tuple[float | None, float | None]]) -> str:
     """Return the limits of a simulated constraint if they are the same everywhere."""
-    pairs = {tuple(r.limits[name]) for r in runs if name in r.limits}
     if len(pairs) > 1:
         return ""
-    low, high = pairs.pop()
+    ((low, high),) = pairs
     parts = [f">= {low:g}" if low is not None else "", f"<= {high:g}" if high is not None else ""]
     return " and ".join(p for p in parts if p)
 
 
-def _designs(runs: Sequence[Compared]) -> str:
-    names = dict.fromkeys(name for r in runs for name in r.run.design)
+def _designs(runs: Runs) -> str:
+    names = dict.fromkeys(name for run in runs.values() for name in run.design)
     if not names:
         return ""
-    rows = [(name, *(_cell(r.run.design.get(name)) for r in runs)) for name in names]
-    return text_table(("best design", *(r.label for r in runs)), rows)
+    rows = [(n, *(_cell(run.design.get(n)) for run in runs.values())) for n in names]
+    return text_table(("best design", *runs), rows)
 
 
 def _cell(value: Any) -> str:
@@ -246,12 +202,12 @@ def _cell(value: Any) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def _save_figure(runs: Sequence[Compared], path: str) -> None:
+def _save_figure(runs: Runs, path: str) -> None:
     target = Path(path)
     if target.is_dir() or not target.resolve().parent.is_dir():
         raise SettingsError(f"--plot {path}: there is no such directory, or it is one.")
     try:
-        figure = plot_comparison({r.label: r.run.result for r in runs})
+        figure = plot_comparison({label: run.result for label, run in runs.items()})
         figure.savefig(target, dpi=150)
     except ImportError as error:
         raise SettingsError(f"--plot: {error}") from error

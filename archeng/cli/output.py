@@ -55,7 +55,7 @@ def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
         "objective": result.fun,
         "calls": result.nfev,
         "infeasible_calls": result.n_infeasible_calls,
-        "failed_calls": sum(not e.good for e in result.evaluations),
+        "failed_calls": len(result.failures),
         "design": by_name(result, result.x),
         "active": result.active,
         "simulated": {

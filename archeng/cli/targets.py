@@ -6,20 +6,16 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
 from archeng.errors import StudyFileError
 from archeng.journal import Journal, readable
 from archeng.records import CallRecord
-from archeng.result import Result, Status
+from archeng.result import Result
 from archeng.runner import read_journal
-from archeng.strategy import StopReason
 
 _JOURNALS = ("*.db", "*.sqlite", "*.sqlite3")  # how journals are usually named
 _SQLITE = b"SQLite format 3\0"  # how the files of SQLite begin
@@ -104,31 +100,16 @@ class JournalRun:
         with opened_journal(path) as journal:
             return cls(path, result, journal.header(), journal.moves())
 
-    @cached_property
+    @property
     def best(self) -> CallRecord | None:
         """The call of the best design that satisfies all constraints."""
-        if self.result.status in (Status.NONE, Status.VIOLATING):
-            return None
-        calls = (e for e in self.result.evaluations if e.acceptable)
-        return next(e for e in calls if np.array_equal(e.x, self.result.x))
+        return next(iter(self.result.best_calls), None)
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The options of the run, with the limits of the latest process."""
         options: Mapping[str, Any] = self.result.provenance["options"]
         return options
-
-    @property
-    def state(self) -> str:
-        """``running``, ``ended``, or ``stopped``: cut off before an end."""
-        if self.result.ended:
-            return "ended"
-        return "running" if self.result.stop_reason is StopReason.RUNNING else "stopped"
-
-    @property
-    def simulator_seconds(self) -> float:
-        """Time in the simulator."""
-        return sum(e.seconds for e in self.result.evaluations)
 
     @property
     def design(self) -> dict[str, float]:
@@ -142,7 +123,7 @@ class JournalRun:
         return {
             "journal": str(self.path.resolve()),
             "name": result.name,
-            "state": self.state,
+            "state": "stopped" if result.state == "cut off" else result.state,
             "stop_reason": result.stop_reason.name if result.ended else None,
             "begun": self.header["created"],
             "machine": self.header["machine"],
@@ -151,8 +132,15 @@ class JournalRun:
             "calls": result.nfev,
             "max_evaluations": self.options["max_evaluations"],
             "calls_by_status": dict(sorted(Counter(e.status for e in result.evaluations).items())),
+            "failed_calls": len(result.failures),
             "infeasible_calls": result.n_infeasible_calls,
-            "simulator_seconds": self.simulator_seconds,
+            "violated_calls": {
+                name: sum(name in e.violated for e in result.evaluations)
+                for name in self.options["simulated"]
+            },
+            "simulator_seconds": sum(e.seconds for e in result.evaluations),
+            "archeng_seconds": sum(g.repair_seconds + g.strategy_seconds for g in result.history),
+            "elapsed_seconds": float(result.provenance["elapsed"]),
             "generations": len(result.history),
             "restarts": 0 if last is None else last.restart,
             "sigma": None if last is None else last.sigma,

@@ -1,9 +1,10 @@
 """Pre-flight diagnosis of the explicit constraints, without a simulation.
 
-`examine.py` brings the parts together: `system.py` (a model as limits that can be dropped one by
-one), `oracle.py` (can these limits hold together?) with `linear.py`, `intervals.py`, `contract.py`
-and `elastic.py` behind it, `conflict.py` and `relaxation.py` for infeasible models, `structure.py`,
-`redundancy.py`, `scaling.py` and `regions.py` for all.
+Read `examine.py` first: the order of events. `limits.py` is a model as limits that can be dropped
+one by one; `oracle.py` answers whether some of them can hold together, with proofs by `elastic.py`
+(linear programs, IPOPT), `intervals.py` and `terms.py`; `conflict.py` reduces a conflict until it
+is minimal, `explain.py` says it in the words of the engineer; `findings.py` and `designs.py` look
+at rows, designs and regions; `diagnosis.py` is the result and its text.
 """
 
 from archeng.diagnose.diagnosis import Change, Conflict, Diagnosis, Finding, Member, Region, Share

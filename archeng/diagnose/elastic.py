@@ -1,31 +1,36 @@
-r"""Elastic nonlinear programs with IPOPT: local answers from a given start.
+r"""Elastic programs: by how little limits have to give so that the others can hold.
 
-.. math:: \min_{z, s, t \ge 0} w^T s + w^T t + \epsilon |z - z_0|^2 \quad\text{s.t.}\quad
-          a_q \le q(c + D z) / \sigma_q + s_q - t_q \le b_q ,
+With x = c + D z, c the centre and D the scales of the variables, and one give s_k for each limit
+k that is asked for,
 
-one row for each quantity q (and each guard), s and t the give of its two limits. One compiled
-solver serves all subsets of limits: a limit that is dropped is infinite, one that does not give
-has s = 0.
+.. math:: \min_{z, s \ge 0} w^T s \quad\text{s.t.}\quad
+          \pm (q_k(c + D z) - v_k) / \sigma_k \le s_k ;
+
+signs are bounds on z that never give. For linear quantities it is a linear program with exact
+answers; otherwise IPOPT finds local ones from a given start, with :math:`\epsilon |z - z_0|^2`
+added to the cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.blas import one_thread
-from archeng.diagnose.linear import Elastic, sign_box
-from archeng.diagnose.system import Bools, Kind, Limit, System
+from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
+from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
+_CANCELS = 1e-10  # sums this much smaller than their terms are zero
+_MARGIN = 1e-9  # least relative gap that counts as a proof
 _NEAR = 1e-12  # weight of the distance to the start
 _TIGHT = 1e-9  # limits nearer to each other than this are an equation for IPOPT
 _GUARD = 10.0  # weight of what makes a row undefined
-_OPTIONS = {
+_IPOPT = {  # tighter than its defaults: HOLDS is 1e-8
     "tol": 1e-9,
     "constr_viol_tol": 1e-10,
     "acceptable_tol": 1e-7,
@@ -38,31 +43,144 @@ _OPTIONS = {
 }
 
 
-class ElasticProgram:
-    """Elastic problems over all limits of a system, solved by IPOPT.
+@dataclass(frozen=True, eq=False)
+class ElasticPoint:
+    """Solution of an elastic program.
+
+    Attributes
+    ----------
+    x : ndarray, shape (n,)
+    give : ndarray, shape (limits,)
+        By how much each limit gives, in sizes of its quantity.
+    weight : ndarray, shape (limits,)
+        Multiplier of each limit: how much it contributes to the conflict.
+    """
+
+    x: Floats
+    give: Floats
+    weight: Floats
+
+
+class LinearElastic:
+    """Elastic linear programs over the linear limits of a system."""
+
+    def __init__(self, system: LimitSystem) -> None:
+        self._system = system
+        q = system.quantity
+        self.usable = np.array([system.quantities[k].linear for k in q], dtype=bool)
+        self._soft = self.usable & ~system.of_kind(LimitKind.SIGN)
+        factor = system.side / system.size[q]
+        self._matrix = factor[:, None] * system.linear[q] * system.scale
+        at_center = system.linear[q] @ system.center + system.offset[q]
+        self._rest = -factor * (at_center - system.value)
+
+    def _asked(self, active: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return the active linear limits other than signs, and bounds (n,) of z by the signs."""
+        system = self._system
+        lower, upper = system.box(active, LimitKind.SIGN)
+        low, high = ((side - system.center) / system.scale for side in (lower, upper))
+        return np.flatnonzero(active & self._soft), low, high
+
+    def solve(self, active: Bools, weights: Floats | None = None) -> ElasticPoint | None:
+        """Minimise the weighted give of the active linear limits; None if the solver fails.
+
+        A weight of infinity means that the limit does not give.
+        """
+        system = self._system
+        chosen, low, high = self._asked(active)
+        n, w = system.n, np.ones(len(chosen)) if weights is None else weights[chosen]
+        answer = elastic_program(self._matrix[chosen], self._rest[chosen], low, high, w)
+        if answer.status != 0:
+            return None
+        give, weight = np.zeros(len(active)), np.zeros(len(active))
+        give[chosen] = answer.x[n:]
+        weight[chosen] = -answer.ineqlin.marginals if len(chosen) else []
+        return ElasticPoint(system.center + system.scale * answer.x[:n], give, weight)
+
+    def proves_conflict(self, active: Bools, point: ElasticPoint) -> bool:
+        """Whether the multipliers of a solution prove that the limits cannot hold together."""
+        chosen, low, high = self._asked(active)
+        weights = point.weight[chosen]
+        return certified(self._matrix[chosen], self._rest[chosen], low, high, weights)
+
+    def extreme(self, active: Bools, quantity: int, side: int) -> float:
+        """Largest (side 1) or smallest value of a linear quantity within the active limits.
+
+        Infinite if nothing limits it, NaN if the limits cannot hold together.
+        """
+        system = self._system
+        chosen, low, high = self._asked(active)
+        gradient = system.linear[quantity] * system.scale
+        cost = -side * gradient / system.size[quantity]
+        bounds = np.column_stack((low, high))
+        for presolve in (True, False):  # presolve may not tell unbounded from impossible
+            answer = linear_program(
+                cost, self._matrix[chosen], self._rest[chosen], bounds, presolve
+            )
+            if answer.status != 4:
+                break
+        if answer.status == 3:
+            return side * np.inf
+        if answer.status != 0:
+            return np.nan
+        at_center = system.linear[quantity] @ system.center + system.offset[quantity]
+        return float(at_center + gradient @ answer.x)
+
+
+def elastic_program(a: Floats, b: Floats, low: Floats, high: Floats, weights: Floats) -> Any:
+    """Minimise the weighted give s >= 0 of ``a z - s <= b`` with z between low and high.
+
+    Rows with an infinite weight do not give. Returns what SciPy returns for (z, s).
+    """
+    k, stiff = len(b), np.isinf(weights)
+    cost = np.concatenate((np.zeros(a.shape[1]), np.where(stiff, 0.0, weights)))
+    most = np.where(stiff, 0.0, np.inf)
+    bounds = [*zip(low, high, strict=True), *((0.0, end) for end in most)]
+    return linear_program(cost, np.hstack((a, -np.eye(k))), b, bounds)
+
+
+def certified(a: Floats, b: Floats, lower: Floats, upper: Floats, y: Floats) -> bool:
+    r"""Whether weights y >= 0 prove that A x <= b has no solution between the bounds (Farkas).
+
+    For every such x, :math:`y^T A x \le y^T b`; it is a contradiction if even the smallest value
+    of the left side over the bounds is larger. What rounding may have done is allowed for.
+    """
+    y = np.maximum(y, 0.0)
+    sums, terms = y @ a, y @ np.abs(a)
+    sums = np.where(np.abs(sums) <= _CANCELS * terms, 0.0, sums)
+    ends = np.where(sums > 0, lower, upper)
+    used = sums != 0
+    if not np.all(np.isfinite(ends[used])):
+        return False
+    least = float(sums[used] @ ends[used])
+    size = float(np.abs(sums[used]) @ np.abs(ends[used]) + y @ np.abs(b))
+    return least - float(y @ b) > _MARGIN * size
+
+
+class NonlinearElastic:
+    """Elastic programs over the limits of a system, solved by IPOPT.
+
+    One compiled solver serves all subsets of limits. It has one row for each quantity q (and each
+    guard): ``a_q <= q / sigma_q + s_q - t_q <= b_q``, s and t the give of its two limits. A limit
+    that is dropped is infinite, one that does not give has s = 0.
 
     Parameters
     ----------
-    system : System
+    system : LimitSystem
     bounds_give : bool
         Whether bounds may give as rows do. Without that the problems are smaller.
     """
 
-    def __init__(self, system: System, bounds_give: bool = False) -> None:
-        self._system = system
+    def __init__(self, system: LimitSystem, bounds_give: bool = False) -> None:
         n = system.n
-        self._total = len(system.quantities) + len(system.guards)
-        rows = np.arange(self._total)
-        inner = bounds_give | (rows < system.m) | (rows >= len(system.quantities))
-        self._used = [int(q) for q in rows[inner]]
-        total = len(self._used)
-        self._size = np.concatenate((system.size, system.guard_size))
+        rows = np.arange(len(system.quantities) + len(system.guards))
+        self._used = rows[bounds_give | (rows < system.m) | (rows >= len(system.quantities))]
+        self._size = system.size
         kind: Any = ca.MX if system.safe.is_a("MXFunction") else ca.SX
         z, start = kind.sym("z", n), kind.sym("z0", n)
-        below, above = kind.sym("s", total), kind.sym("t", total)
-        w_below, w_above = kind.sym("u", total), kind.sym("v", total)
+        below, above, w_below, w_above = (kind.sym(name, len(self._used)) for name in "stuv")
         x = ca.DM(system.center) + ca.DM(system.scale) * z
-        values = (system.safe(x) / ca.DM(self._size))[self._used]
+        values = (system.safe(x) / ca.DM(self._size))[self._used.tolist()]
         nlp = {
             "x": ca.vertcat(z, below, above),
             "p": ca.vertcat(start, w_below, w_above),
@@ -70,7 +188,7 @@ class ElasticProgram:
             "g": kind(values) + below - above,
         }
         options: Any = {
-            "ipopt": _OPTIONS,
+            "ipopt": _IPOPT,
             "print_time": False,
             "error_on_fail": False,
             "show_eval_warnings": False,
@@ -80,108 +198,76 @@ class ElasticProgram:
         one_thread.look_again()
 
     def solve(
-        self,
-        active: Bools,
-        start: Floats,
-        weights: Floats | None = None,
-        limits: Sequence[Limit] | None = None,
-    ) -> Elastic | None:
+        self, system: LimitSystem, active: Bools, start: Floats, weights: Floats
+    ) -> ElasticPoint | None:
         """Minimise the weighted give of the active limits from ``start``; None on failure.
 
         Parameters
         ----------
+        system : LimitSystem
+            The system of the solver, perhaps with other limits.
         active : ndarray of bool, shape (limits,)
         start : ndarray, shape (n,)
-        weights : ndarray, shape (limits,), optional
-            Cost of each limit's give; infinity means that it does not give. Default 1. Bounds
-            need infinity unless they may give.
-        limits : sequence of Limit, optional
-            Other limits in the place of those of the system.
+        weights : ndarray, shape (limits,)
+            Cost of each limit's give; infinity means that it does not give. Bounds need infinity
+            unless they may give.
         """
-        system, n = self._system, self._system.n
-        limits = system.limits if limits is None else limits
-        soft = [k for k in map(int, np.flatnonzero(active)) if limits[k].kind is not Kind.SIGN]
-        w = np.ones(len(limits)) if weights is None else weights
-        demand = _Demand.nothing(self._total, *sign_box(limits, active, system))
-        for k in soft:
-            demand.add(limits[k], float(w[k]), self._size, system.m)
-        self._guard({limits[k].quantity for k in soft}, demand)
-        demand.join_tight()
-        low, high = ((side - system.center) / system.scale for side in (demand.low, demand.high))
-        z0 = np.clip((start - system.center) / system.scale, low, high)
-        used = self._used
-        most = np.where(demand.gives[:, used], np.inf, 0.0).ravel()
+        n, used = system.n, self._used
+        low, high, rows, cost, gives = self._asked(system, active, weights)
+        z_low, z_high = ((side - system.center) / system.scale for side in (low, high))
+        z0 = np.clip((start - system.center) / system.scale, z_low, z_high)
         answer = self._solver(
             x0=np.concatenate((z0, np.zeros(2 * len(used)))),
-            p=np.concatenate((z0, demand.cost[:, used].ravel())),
-            lbx=np.concatenate((low, np.zeros(2 * len(used)))),
-            ubx=np.concatenate((high, most)),
-            lbg=demand.lower[used],
-            ubg=demand.upper[used],
+            p=np.concatenate((z0, cost[:, used].ravel())),
+            lbx=np.concatenate((z_low, np.zeros(2 * len(used)))),
+            ubx=np.concatenate((z_high, np.where(gives[:, used], np.inf, 0.0).ravel())),
+            lbg=rows[0, used],
+            ubg=rows[1, used],
         )
         solution = np.asarray(answer["x"], dtype=float).ravel()
         if not np.all(np.isfinite(solution)):
             return None
-        x = np.clip(system.center + system.scale * solution[:n], demand.low, demand.high)
-        moves, pull = np.zeros((2, self._total)), np.zeros(self._total)
+        x = np.clip(system.center + system.scale * solution[:n], low, high)
+        moves, pull = np.zeros((2, len(self._size))), np.zeros(len(self._size))
         moves[:, used] = np.maximum(solution[n:].reshape(2, len(used)), 0.0)
         pull[used] = np.asarray(answer["lam_g"], dtype=float).ravel()
         pull[system.m : system.m + n] += np.asarray(answer["lam_x"], dtype=float).ravel()[:n]
-        give, weight = np.zeros(len(limits)), np.zeros(len(limits))
-        for k in soft:
-            q, side = limits[k].quantity, limits[k].side
-            give[k] = moves[int(side > 0), q]
-            weight[k] = max(side * pull[q], self._guard_pull(q, pull), 0.0)
-        return Elastic(x, give, weight)
+        guards = np.zeros(len(self._size))  # the largest multiplier of the guards of a row
+        for g, (row, _) in enumerate(system.guards, start=len(system.quantities)):
+            guards[row] = max(guards[row], abs(pull[g]))
+        q, soft = system.quantity, active & ~system.of_kind(LimitKind.SIGN)
+        give = np.where(soft, moves[(system.side > 0).astype(int), q], 0.0)
+        weight = np.where(soft, np.maximum(system.side * pull[q], guards[q]), 0.0)
+        return ElasticPoint(x, give, weight)
 
-    def _guard(self, asked: set[int], demand: _Demand) -> None:
-        """Switch on the guards of the rows that are asked for."""
-        for g, (row, guard) in enumerate(self._system.guards):
+    def _asked(
+        self, system: LimitSystem, active: Bools, weights: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+        """Return what the active limits ask for, in the numbering of the solver.
+
+        Bounds (n,) of the variables; limits (2, quantities and guards), below and above; the cost
+        of their give, and whether they give at all. A bound that does not give becomes one of the
+        variable; guards are asked for with their rows; limits that are very near to each other
+        become equations.
+        """
+        low, high = system.box(active, LimitKind.SIGN)
+        shape = (2, len(self._size))
+        rows = np.repeat([[-np.inf], [np.inf]], shape[1], axis=1)
+        cost, gives = np.zeros(shape), np.zeros(shape, dtype=bool)
+        soft = active & ~system.of_kind(LimitKind.SIGN)
+        for k in np.flatnonzero(soft):
+            limit, stiff = system.limits[k], bool(np.isinf(weights[k]))
+            q, above = limit.quantity, int(limit.side > 0)
+            if stiff and limit.kind is LimitKind.BOUND:
+                (low, high)[above][q - system.m] = limit.value
+                continue
+            rows[above, q] = limit.value / self._size[q]
+            cost[above, q], gives[above, q] = 0.0 if stiff else weights[k], not stiff
+        asked = set(system.quantity[soft].tolist())
+        for g, (row, guard) in enumerate(system.guards, start=len(system.quantities)):
             if row in asked:
-                q = len(self._system.quantities) + g
-                demand.lower[q] = guard.lower / self._size[q]
-                demand.upper[q] = guard.upper / self._size[q]
-                demand.cost[:, q], demand.gives[:, q] = _GUARD, True
-
-    def _guard_pull(self, row: int, pull: Floats) -> float:
-        """Largest multiplier of the guards of a row."""
-        first = len(self._system.quantities)
-        found = [abs(pull[first + g]) for g, (r, _) in enumerate(self._system.guards) if r == row]
-        return max(found, default=0.0)
-
-
-@dataclass(eq=False)
-class _Demand:
-    """What one elastic problem asks for, in the numbering of the solver.
-
-    ``lower``, ``upper`` (quantities and guards), ``low``, ``high`` (variables); ``cost`` and
-    ``gives`` have one row for the lower and one for the upper limits.
-    """
-
-    lower: Floats
-    upper: Floats
-    low: Floats
-    high: Floats
-    cost: Floats
-    gives: Bools
-
-    @classmethod
-    def nothing(cls, total: int, low: Floats, high: Floats) -> _Demand:
-        """Ask for nothing but the signs of the variables."""
-        lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
-        return cls(lower, upper, low, high, np.zeros((2, total)), np.zeros((2, total), dtype=bool))
-
-    def add(self, limit: Limit, weight: float, size: Floats, m: int) -> None:
-        """Ask for a limit; a bound that does not give becomes one of the variable."""
-        q, above, stiff = limit.quantity, int(limit.side > 0), bool(np.isinf(weight))
-        if stiff and limit.kind is Kind.BOUND:
-            (self.high if above else self.low)[q - m] = limit.value
-            return
-        (self.upper if above else self.lower)[q] = limit.value / size[q]
-        self.cost[above, q] = 0.0 if stiff else weight
-        self.gives[above, q] = not stiff
-
-    def join_tight(self) -> None:
-        """Turn limits that are very near to each other into equations."""
-        tight = (self.upper - self.lower < _TIGHT) & (self.upper > self.lower)
-        self.lower[tight] = self.upper[tight] = (self.lower[tight] + self.upper[tight]) / 2
+                rows[:, g] = np.array((guard.lower, guard.upper)) / self._size[g]
+                cost[:, g], gives[:, g] = _GUARD, True
+        tight = (rows[1] - rows[0] < _TIGHT) & (rows[1] > rows[0])
+        rows[:, tight] = (rows[0, tight] + rows[1, tight]) / 2
+        return low, high, rows, cost, gives

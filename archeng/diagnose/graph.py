@@ -1,9 +1,9 @@
-"""Rows as lists of elementary operations, read from CasADi.
+"""Rows as CasADi shows them: elementary operations, linear parts, where they are defined.
 
-Two uses: interval arithmetic needs the operations one by one, and square roots, logarithms and
-powers of a quantity that may become negative need *guards*: the quantity itself, with the range
-in which the operation is defined. :func:`guarded` also returns the row with such operations
-continued smoothly outside, so that a solver may pass through there.
+Interval arithmetic needs the operations one by one. Square roots, logarithms and powers of a
+quantity that may become negative need *guards*: the quantity itself, with the range in which the
+operation is defined. :func:`guarded` also returns the row with such operations continued smoothly
+outside, so that a solver may pass through there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-_LINEAR = frozenset(
+from archeng.model.variable import Floats
+
+_LINEAR = frozenset(  # operations that neither bend nor jump
     (
         ca.OP_INPUT, ca.OP_CONST, ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL,
         ca.OP_DIV, ca.OP_TWICE,
     )
 )  # fmt: skip
+_DOMAINS: dict[int, tuple[float, float, str]] = {  # range of the argument, what is beyond
+    ca.OP_SQRT: (0.0, np.inf, "square root of a negative number"),
+    ca.OP_LOG: (0.0, np.inf, "logarithm of a number that is not positive"),
+    ca.OP_LOG1P: (-1.0, np.inf, "logarithm of a number that is not positive"),
+    ca.OP_ASIN: (-1.0, 1.0, "arcsine of a number beyond 1"),
+    ca.OP_ACOS: (-1.0, 1.0, "arccosine of a number beyond 1"),
+    ca.OP_ACOSH: (1.0, np.inf, "acosh of a number below 1"),
+    ca.OP_ATANH: (-1.0, 1.0, "atanh of a number beyond 1"),
+}
+_POWER_DOMAIN = (0.0, np.inf, "broken power of a negative number")
+_MARGIN = 1e-16  # of the size of an argument: where its operation is continued
 
 
 @dataclass(frozen=True)
@@ -48,29 +61,27 @@ class Graph:
         """Whether no operation bends or jumps (products and quotients may)."""
         return all(node.op in _LINEAR for node in self.nodes)
 
+    def rebuilt(self, x: Any, apply: Callable[[Node, list[Any]], Any]) -> Any:
+        """Build the row as an expression of ``x``; ``apply`` makes each operation."""
+        built: list[Any] = []
+        for node in self.nodes:
+            if node.op == ca.OP_INPUT:
+                built.append(x[int(node.value)])
+            elif node.op == ca.OP_CONST:
+                built.append(ca.SX(node.value))
+            else:
+                built.append(apply(node, [built[i] for i in node.inputs]))
+        return built[-1]
+
 
 @dataclass(frozen=True)
-class Guard:
-    """Where an operation is defined: ``lower <= argument <= upper``."""
+class DomainGuard:
+    """Where an operation is defined: ``lower <= argument <= upper``; ``what`` it is beyond."""
 
     argument: Any
     lower: float
     upper: float
     what: str
-
-
-_DOMAINS: dict[int, tuple[float, float, str]] = {
-    ca.OP_SQRT: (0.0, np.inf, "square root of a negative number"),
-    ca.OP_LOG: (0.0, np.inf, "logarithm of a number that is not positive"),
-    ca.OP_LOG1P: (-1.0, np.inf, "logarithm of a number that is not positive"),
-    ca.OP_ASIN: (-1.0, 1.0, "arcsine of a number beyond 1"),
-    ca.OP_ACOS: (-1.0, 1.0, "arccosine of a number beyond 1"),
-    ca.OP_ACOSH: (1.0, np.inf, "acosh of a number below 1"),
-    ca.OP_ATANH: (-1.0, 1.0, "atanh of a number beyond 1"),
-}
-_POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
-_POWER_DOMAIN = (0.0, np.inf, "broken power of a negative number")
-_MARGIN = 1e-16  # of the size of an argument: where its operation is continued
 
 
 def graph_of(expression: Any, x: Any) -> Graph | None:
@@ -97,17 +108,7 @@ def graph_of(expression: Any, x: Any) -> Graph | None:
     return Graph(tuple(nodes[: last + 1]))
 
 
-def domain_of(graph: Graph, node: Node) -> tuple[float, float, str] | None:
-    """Range of a node's first input in which it is defined; None if that is everywhere."""
-    if node.op in _POWERS:
-        exponent = graph.nodes[node.inputs[1]]
-        if exponent.op == ca.OP_CONST and float(exponent.value).is_integer():
-            return None
-        return _POWER_DOMAIN
-    return _DOMAINS.get(node.op)
-
-
-def guarded(graph: Graph, x: Any, size_of: Callable[[Any], float]) -> tuple[Any, list[Guard]]:
+def guarded(graph: Graph, x: Any, size_of: Callable[[Any], float]) -> tuple[Any, list[DomainGuard]]:
     """Rebuild a row that can be evaluated everywhere, with guards for where it is meaningful.
 
     Parameters
@@ -119,28 +120,43 @@ def guarded(graph: Graph, x: Any, size_of: Callable[[Any], float]) -> tuple[Any,
         Typical size of an expression; decides how near to the edge of its domain an operation
         is continued by its tangent.
     """
-    built: list[Any] = []
-    guards: list[Guard] = []
-    for node in graph.nodes:
-        if node.op == ca.OP_INPUT:
-            built.append(x[int(node.value)])
-            continue
-        if node.op == ca.OP_CONST:
-            built.append(ca.SX(node.value))
-            continue
-        arguments = [built[i] for i in node.inputs]
-        domain = domain_of(graph, node)
+    guards: list[DomainGuard] = []
+
+    def apply(node: Node, arguments: list[Any]) -> Any:
+        domain = _domain(graph, node)
         if domain is None or arguments[0].is_constant():
-            built.append(_apply(node.op, arguments))
-            continue
+            return _applied(node.op, arguments)
         lower, upper, what = domain
-        guards.append(Guard(arguments[0], lower, upper, what))
+        guards.append(DomainGuard(arguments[0], lower, upper, what))
         edge = max(_MARGIN * size_of(arguments[0]), 1e-9 * abs(lower), 1e-200)
-        built.append(_continued(node.op, arguments, lower + edge, upper - edge))
-    return built[-1], guards
+        return _with_tangents(node.op, arguments, lower + edge, upper - edge)
+
+    return graph.rebuilt(x, apply), guards
 
 
-def _apply(op: int, arguments: list[Any]) -> Any:
+def denominators(graph: Graph, x: Any) -> list[Any]:
+    """Return the quantities by which a row divides, as expressions of ``x``."""
+    below: list[Any] = []
+
+    def apply(node: Node, arguments: list[Any]) -> Any:
+        if node.op in (ca.OP_DIV, ca.OP_INV) and not arguments[-1].is_constant():
+            below.append(arguments[-1])
+        return _applied(node.op, arguments)
+
+    graph.rebuilt(x, apply)
+    return below
+
+
+def _domain(graph: Graph, node: Node) -> tuple[float, float, str] | None:
+    """Range of a node's first input in which it is defined; None if that is everywhere."""
+    if node.op in (ca.OP_POW, ca.OP_CONSTPOW):
+        exponent = graph.nodes[node.inputs[1]]
+        whole = exponent.op == ca.OP_CONST and float(exponent.value).is_integer()
+        return None if whole else _POWER_DOMAIN
+    return _DOMAINS.get(node.op)
+
+
+def _applied(op: int, arguments: list[Any]) -> Any:
     if op == ca.OP_ASSIGN:
         return arguments[0]
     if len(arguments) == 1:
@@ -148,32 +164,71 @@ def _apply(op: int, arguments: list[Any]) -> Any:
     return ca.SX.binary(op, *arguments)
 
 
-def _continued(op: int, arguments: list[Any], lower: float, upper: float) -> Any:
+def _with_tangents(op: int, arguments: list[Any], lower: float, upper: float) -> Any:
     """Apply an operation, continued by its tangents below ``lower`` and above ``upper``."""
     u = arguments[0]
     inside = ca.fmin(ca.fmax(u, lower), upper) if np.isfinite(upper) else ca.fmax(u, lower)
-    value = _apply(op, [inside, *arguments[1:]])
+    value = _applied(op, [inside, *arguments[1:]])
     for edge, outside in ((lower, ca.fmin(u - lower, 0)), (upper, ca.fmax(u - upper, 0))):
         if np.isfinite(edge):
             t = ca.SX.sym("t")
-            slope = ca.substitute(ca.jacobian(_apply(op, [t, *arguments[1:]]), t), t, edge)
+            slope = ca.substitute(ca.jacobian(_applied(op, [t, *arguments[1:]]), t), t, edge)
             value = value + slope * outside
     return value
 
 
-def denominators(graph: Graph, x: Any) -> list[Any]:
-    """Return the quantities by which a row divides, as expressions of ``x``."""
-    built: list[Any] = []
-    found: list[Any] = []
-    for node in graph.nodes:
-        if node.op == ca.OP_INPUT:
-            built.append(x[int(node.value)])
-        elif node.op == ca.OP_CONST:
-            built.append(ca.SX(node.value))
-        else:
-            arguments = [built[i] for i in node.inputs]
-            below = {ca.OP_DIV: 1, ca.OP_INV: 0}.get(node.op)
-            if below is not None and not arguments[below].is_constant():
-                found.append(arguments[below])
-            built.append(_apply(node.op, arguments))
-    return found
+def continued(
+    rows: list[Any], graphs: list[Graph | None], x: Any, points: Floats
+) -> tuple[list[Any], list[tuple[int, DomainGuard]]]:
+    """Return the rows that can be evaluated everywhere, and their guards as (row, guard).
+
+    Sizes of arguments are taken from the points (k, n).
+    """
+
+    def size_of(expression: Any) -> float:
+        return median(np.abs(ca.Function("s", [x], [expression])(points.T).full()))
+
+    safe = list(rows)
+    guards: list[tuple[int, DomainGuard]] = []
+    for j, graph in enumerate(graphs):
+        expression, own = (None, []) if graph is None else guarded(graph, x, size_of)
+        if own:
+            safe[j] = expression
+            guards += [(j, guard) for guard in own]
+    return safe, guards
+
+
+def linear_parts(
+    rows: list[Any], graphs: list[Graph | None], x: Any
+) -> tuple[Floats, Floats, list[bool]]:
+    """Gradients (m, n) and constants (m,), zero if not linear, and which rows are not linear."""
+    m, n = len(rows), x.numel()
+    if m == 0 or n == 0:
+        constants: Any = ca.Function("c", [x], [ca.vertcat(*rows)])(np.zeros(n)) if rows else []
+        return np.zeros((m, n)), np.array(constants, dtype=float).ravel(), [False] * m
+    stacked = ca.vertcat(*rows)
+    curved = [
+        bool(bent) or graph is None or not graph.only_linear_operations
+        for bent, graph in zip(ca.which_depends(stacked, x, 2, True), graphs, strict=True)
+    ]
+    function = ca.Function("l", [x], [stacked, ca.densify(ca.jacobian(stacked, x))])
+    value, jacobian = function(np.zeros(n))
+    straight = ~np.array(curved)
+    gradients = np.where(straight[:, None], jacobian.full(), 0.0)
+    return gradients, np.where(straight, value.full().ravel(), 0.0), curved
+
+
+def dependencies(expressions: list[Any], x: Any) -> list[tuple[int, ...]]:
+    """Return the indices of the variables on which each scalar expression depends."""
+    indices: list[set[int]] = [set() for _ in expressions]
+    if expressions and x.numel():
+        sparsity = ca.jacobian_sparsity(ca.vertcat(*expressions), x)
+        for row, column in zip(*sparsity.get_triplet(), strict=True):
+            indices[row].add(column)
+    return [tuple(sorted(i)) for i in indices]
+
+
+def median(values: Floats) -> float:
+    """Median of the positive finite values; 1 if there are none."""
+    good = values[np.isfinite(values) & (values > 0)]
+    return float(np.median(good)) if len(good) else 1.0

@@ -1,9 +1,12 @@
-"""Interval arithmetic on the operations of a row, forwards and backwards.
+"""Proofs by interval arithmetic on the operations of rows, forwards and backwards.
 
 Forwards: the range of every node from the ranges of its inputs. Backwards: which part of the
-ranges of the inputs can produce a given range of the node (the HC4 contractor). Results are
-rounded outwards, so that an empty range is a proof. An operation without a rule returns all
-numbers, which is always true.
+ranges of the inputs can produce a given range of the node (the HC4 contractor [BGGP99]). A box is
+contracted by one row after the other, then split. Results are rounded outwards, so that an empty
+range is a proof. An operation without a rule may have any value, which is always true.
+
+[BGGP99] F. Benhamou, F. Goualard, L. Granvilliers, J.-F. Puget, Revising hull and box consistency,
+ICLP 1999, pp. 230-244, MIT Press.
 """
 
 from __future__ import annotations
@@ -12,25 +15,42 @@ import math
 from collections.abc import Callable, Sequence
 
 import casadi as ca
+import numpy as np
+
+from archeng.diagnose.graph import Graph
+from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
+from archeng.model.variable import Floats
 
 Interval = tuple[float, float]
+Box = list[Interval]
+RowRange = tuple[int, Graph, Interval]
+"""A row, its operations, and the range in which it has to lie."""
+
 INF = math.inf
 ALL: Interval = (-INF, INF)
+POSITIVE: Interval = (0.0, INF)
+_RELATIVE = 1e-15  # error of the library functions other than sqrt, exp, log and pow
+_LARGEST_ANGLE = 1e6  # beyond this sines are not reduced, but may be anything
+_SWEEPS = 12  # over all rows, at most
+_PROGRESS = 0.05  # a sweep that shrinks no range by this share is the last one
+_HUGE = 1e100  # a range without an end is split no farther out
+_WORK = 40_000  # operations of all rows times halvings that a proof may take
+_FEWEST, _MOST = 20, 600  # halvings, however many operations the rows have
 
 
 class EmptyError(Exception):
     """No number is possible: a proof that the constraints cannot hold together."""
 
 
-def out(lower: float, upper: float) -> Interval:
+def _outward(lower: float, upper: float) -> Interval:
     """Round outwards by two units in the last place."""
-    down, up = math.nextafter, math.nextafter
-    return down(down(lower, -INF), -INF), up(up(upper, INF), INF)
+    step = math.nextafter
+    return step(step(lower, -INF), -INF), step(step(upper, INF), INF)
 
 
 def _same_sign(lower: float, upper: float) -> Interval:
     """Round outwards, but not across zero: for operations whose sign is certain."""
-    down, up = out(lower, upper)
+    down, up = _outward(lower, upper)
     return (max(down, 0.0) if lower >= 0.0 else down), (min(up, 0.0) if upper <= 0.0 else up)
 
 
@@ -42,13 +62,9 @@ def meet(a: Interval, b: Interval) -> Interval:
     return lower, upper
 
 
-def _product(a: float, b: float) -> float:
-    return 0.0 if a == 0.0 or b == 0.0 else a * b
-
-
 def add(a: Interval, b: Interval) -> Interval:
     """Range of a + b."""
-    lower, upper = out(a[0] + b[0], a[1] + b[1])
+    lower, upper = _outward(a[0] + b[0], a[1] + b[1])
     if a[0] >= 0.0 and b[0] >= 0.0:
         lower = max(lower, 0.0)
     if a[1] <= 0.0 and b[1] <= 0.0:
@@ -56,18 +72,17 @@ def add(a: Interval, b: Interval) -> Interval:
     return lower, upper
 
 
-def sub(a: Interval, b: Interval) -> Interval:
-    """Range of a - b."""
-    return out(a[0] - b[1], a[1] - b[0])
+def _sub(a: Interval, b: Interval) -> Interval:
+    return _outward(a[0] - b[1], a[1] - b[0])
 
 
 def mul(a: Interval, b: Interval) -> Interval:
     """Range of a * b."""
-    ends = [_product(p, q) for p in a for q in b]
+    ends = [0.0 if p == 0.0 or q == 0.0 else p * q for p in a for q in b]
     return _same_sign(min(ends), max(ends))
 
 
-def inv(a: Interval) -> Interval:
+def _inv(a: Interval) -> Interval:
     """Range of 1 / a; a pole inside makes it all numbers."""
     if a[0] == 0.0 == a[1]:
         raise EmptyError
@@ -78,47 +93,36 @@ def inv(a: Interval) -> Interval:
     return _same_sign(lower, upper)
 
 
-def div(a: Interval, b: Interval) -> Interval:
-    """Range of a / b."""
-    return mul(a, inv(b))
+def _div(a: Interval, b: Interval) -> Interval:
+    return mul(a, _inv(b))
 
 
-def neg(a: Interval) -> Interval:
-    """Range of -a."""
+def _neg(a: Interval) -> Interval:
     return -a[1], -a[0]
 
 
-def square(a: Interval) -> Interval:
-    """Range of a**2."""
+def _square(a: Interval) -> Interval:
     ends = (a[0] * a[0], a[1] * a[1])
-    low = 0.0 if a[0] <= 0.0 <= a[1] else min(ends)
-    return _same_sign(low, max(ends))
+    return _same_sign(0.0 if a[0] <= 0.0 <= a[1] else min(ends), max(ends))
 
 
-def root(a: Interval) -> Interval:
-    """Range of sqrt(a), where it is defined."""
-    a = meet(a, (0.0, INF))
+def _root(a: Interval) -> Interval:
+    a = meet(a, POSITIVE)
     return _same_sign(math.sqrt(a[0]), math.sqrt(a[1]))
 
 
-def _exp(t: float) -> float:
-    return math.exp(t) if t < 709.0 else INF
+def _exp(a: Interval) -> Interval:
+    return _same_sign(*(math.exp(t) if t < 709.0 else INF for t in a))  # exp(710) overflows
 
 
-def exp(a: Interval) -> Interval:
-    """Range of exp(a)."""
-    return _same_sign(_exp(a[0]), _exp(a[1]))
-
-
-def log(a: Interval) -> Interval:
-    """Range of log(a), where it is defined."""
-    a = meet(a, (0.0, INF))
+def _log(a: Interval) -> Interval:
+    a = meet(a, POSITIVE)
     if a[1] == 0.0:
         raise EmptyError
-    return out(math.log(a[0]) if a[0] > 0 else -INF, math.log(a[1]) if a[1] < INF else INF)
+    return _outward(math.log(a[0]) if a[0] > 0 else -INF, math.log(a[1]) if a[1] < INF else INF)
 
 
-def _power(base: float, exponent: float) -> float:
+def _power_of_number(base: float, exponent: float) -> float:
     """Return a power of a base >= 0, infinite instead of an overflow or a pole."""
     if base == 0.0:
         return INF if exponent < 0 else float(exponent == 0)
@@ -133,153 +137,255 @@ def _power(base: float, exponent: float) -> float:
 def power(a: Interval, exponent: float) -> Interval:
     """Range of ``a ** exponent`` with a constant exponent."""
     if not float(exponent).is_integer():
-        a = meet(a, (0.0, INF))
+        a = meet(a, POSITIVE)
     if a[0] >= 0.0:
-        ends = (_power(a[0], exponent), _power(a[1], exponent))
+        ends = (_power_of_number(a[0], exponent), _power_of_number(a[1], exponent))
         return _same_sign(min(ends), max(ends))
     if exponent < 0:
-        return inv(power(a, -exponent))
+        return _inv(power(a, -exponent))
     even = exponent % 2 == 0
     if a[1] <= 0.0:
-        mirrored = power(neg(a), exponent)
-        return mirrored if even else neg(mirrored)
+        mirrored = power(_neg(a), exponent)
+        return mirrored if even else _neg(mirrored)
     below, above = power((0.0, -a[0]), exponent), power((0.0, a[1]), exponent)
     return (0.0, max(below[1], above[1])) if even else (-below[1], above[1])
 
 
-def magnitude(a: Interval) -> Interval:
-    """Range of |a|."""
+def _any_power(base: Interval, exponent: Interval) -> Interval:
+    if exponent[0] == exponent[1]:
+        return power(base, exponent[0])
+    if base[0] < 0.0:  # defined where the exponent is a whole number
+        return ALL
+    return _exp(mul(exponent, (-INF, -INF) if base[1] == 0.0 else _log(base)))
+
+
+def _magnitude(a: Interval) -> Interval:
     ends = (abs(a[0]), abs(a[1]))
     return (0.0 if a[0] <= 0.0 <= a[1] else min(ends)), max(ends)
 
 
-def sine(a: Interval) -> Interval:
-    """Range of sin(a)."""
-    if not a[1] - a[0] < 2 * math.pi or max(abs(a[0]), abs(a[1])) > 1e6:
+def _sine(a: Interval) -> Interval:
+    if not a[1] - a[0] < 2 * math.pi or max(abs(a[0]), abs(a[1])) > _LARGEST_ANGLE:
         return -1.0, 1.0
+
+    def passes(angle: float) -> bool:
+        """Whether ``angle`` plus whole turns lies in the interval, or nearly so."""
+        turn = 2 * math.pi
+        return math.floor((a[1] - angle + 1e-9) / turn) >= math.ceil((a[0] - angle - 1e-9) / turn)
+
     ends = (math.sin(a[0]), math.sin(a[1]))
-    lower, upper = out(min(ends), max(ends))
-    if _passes(a, math.pi / 2):
-        upper = 1.0
-    if _passes(a, -math.pi / 2):
-        lower = -1.0
-    return max(lower - 1e-15, -1.0), min(upper + 1e-15, 1.0)
+    lower, upper = _outward(min(ends), max(ends))
+    lower = -1.0 if passes(-math.pi / 2) else lower
+    upper = 1.0 if passes(math.pi / 2) else upper
+    return max(lower - _RELATIVE, -1.0), min(upper + _RELATIVE, 1.0)
 
 
-def _passes(a: Interval, angle: float) -> bool:
-    """Whether ``angle`` plus whole turns lies in the interval, or nearly so."""
-    turn = 2 * math.pi
-    return math.floor((a[1] - angle + 1e-9) / turn) >= math.ceil((a[0] - angle - 1e-9) / turn)
-
-
-def _monotone(
-    function: Callable[[float], float], low: float, high: float
+def _increasing(
+    function: Callable[[float], float], domain: Interval = ALL
 ) -> Callable[[Interval], Interval]:
-    """Rule of an increasing function that is defined between ``low`` and ``high``."""
+    """Rule of an increasing function."""
 
-    def forward(a: Interval) -> Interval:
-        a = meet(a, (low, high))
-        lower, upper = out(function(a[0]), function(a[1]))
-        return lower - 1e-15 * abs(lower), upper + 1e-15 * abs(upper)
+    def rule(a: Interval) -> Interval:
+        a = meet(a, domain)
+        lower, upper = _outward(function(a[0]), function(a[1]))
+        return lower - _RELATIVE * abs(lower), upper + _RELATIVE * abs(upper)
 
-    return forward
+    return rule
 
 
-FORWARD_UNARY: dict[int, Callable[[Interval], Interval]] = {
+_QUARTER: Interval = (math.pi / 2, math.pi / 2)  # of a turn
+_ARCSINE = _increasing(math.asin, (-1.0, 1.0))
+_FORWARD: dict[int, Callable[..., Interval]] = {
     ca.OP_ASSIGN: lambda a: a,
-    ca.OP_NEG: neg,
+    ca.OP_NEG: _neg,
     ca.OP_TWICE: lambda a: (2 * a[0], 2 * a[1]),
-    ca.OP_SQ: square,
-    ca.OP_SQRT: root,
-    ca.OP_INV: inv,
-    ca.OP_EXP: exp,
-    ca.OP_LOG: log,
-    ca.OP_FABS: magnitude,
-    ca.OP_SIN: sine,
-    ca.OP_COS: lambda a: sine(add(a, (math.pi / 2, math.pi / 2))),
-    ca.OP_ATAN: _monotone(math.atan, -INF, INF),
-    ca.OP_TANH: _monotone(math.tanh, -INF, INF),
-    ca.OP_ASIN: _monotone(math.asin, -1.0, 1.0),
-    ca.OP_ERF: _monotone(math.erf, -INF, INF),
-    ca.OP_ACOS: lambda a: sub((math.pi / 2, math.pi / 2), _monotone(math.asin, -1.0, 1.0)(a)),
-}
-
-FORWARD_BINARY: dict[int, Callable[[Interval, Interval], Interval]] = {
+    ca.OP_SQ: _square,
+    ca.OP_SQRT: _root,
+    ca.OP_INV: _inv,
+    ca.OP_EXP: _exp,
+    ca.OP_LOG: _log,
+    ca.OP_FABS: _magnitude,
+    ca.OP_SIN: _sine,
+    ca.OP_COS: lambda a: _sine(add(a, _QUARTER)),
+    ca.OP_ATAN: _increasing(math.atan),
+    ca.OP_TANH: _increasing(math.tanh),
+    ca.OP_ERF: _increasing(math.erf),
+    ca.OP_ASIN: _ARCSINE,
+    ca.OP_ACOS: lambda a: _sub(_QUARTER, _ARCSINE(a)),
     ca.OP_ADD: add,
-    ca.OP_SUB: sub,
+    ca.OP_SUB: _sub,
     ca.OP_MUL: mul,
-    ca.OP_DIV: div,
+    ca.OP_DIV: _div,
     ca.OP_FMIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     ca.OP_FMAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    ca.OP_POW: _any_power,
+    ca.OP_CONSTPOW: _any_power,
 }
-
-
-def _power_of(base: Interval, exponent: Interval) -> Interval:
-    """Range of base ** exponent with an exponent that varies."""
-    if base[0] < 0.0:  # defined where the exponent is a whole number
-        return ALL
-    logarithm = (-INF, -INF) if base[1] == 0.0 else log(base)
-    return exp(mul(exponent, logarithm))
 
 
 def forward(op: int, inputs: Sequence[Interval]) -> Interval:
     """Range of an operation; all numbers if there is no rule for it."""
-    if op in (ca.OP_CONSTPOW, ca.OP_POW):
-        base, exponent = inputs
-        if exponent[0] == exponent[1]:
-            return power(base, exponent[0])
-        return _power_of(base, exponent)
-    if len(inputs) == 1 and op in FORWARD_UNARY:
-        return FORWARD_UNARY[op](inputs[0])
-    if len(inputs) == 2 and op in FORWARD_BINARY:
-        return FORWARD_BINARY[op](inputs[0], inputs[1])
-    return ALL
+    rule = _FORWARD.get(op)
+    return ALL if rule is None else rule(*inputs)
 
 
 def _quotient(v: Interval, b: Interval) -> Interval:
     """Which numbers times a number of ``b`` give one of ``v``."""
     if b[0] <= 0.0 <= b[1] and v[0] <= 0.0 <= v[1]:
         return ALL
-    return div(v, b)
+    return _div(v, b)
 
 
-def _from_root(v: Interval, a: Interval) -> Interval:
-    """Which part of ``a`` has its square in ``v``."""
-    r = root(v)
+def _mirrored(r: Interval, a: Interval) -> Interval:
+    """Where in ``a`` the magnitude can lie in ``r``."""
     if a[0] >= 0.0:
-        return meet(a, r)
-    if a[1] <= 0.0:
-        return meet(a, neg(r))
-    return meet(a, (-r[1], r[1]))
+        return r
+    return _neg(r) if a[1] <= 0.0 else (-r[1], r[1])
 
 
-def from_power(v: Interval, a: Interval, exponent: float) -> Interval:
-    """Which part of ``a`` has its power in ``v``."""
-    if exponent == 0.0 or (a[0] < 0.0 and (exponent < 0 or exponent % 2 != 0)):
+def _base(v: Interval, a: Interval, exponent: Interval) -> Interval:
+    """Which part of the base ``a`` has its power in ``v``."""
+    e = exponent[0]
+    if e != exponent[1] or e == 0.0 or (a[0] < 0.0 and (e < 0 or e % 2 != 0)):
         return a
-    r = power(meet(v, (0.0, INF)), 1.0 / exponent)
-    if a[0] >= 0.0:
-        return meet(a, r)
-    return meet(a, (-r[1], r[1]))
+    r = power(meet(v, POSITIVE), 1.0 / e)
+    return r if a[0] >= 0.0 else (-r[1], r[1])
 
 
-BACKWARD_UNARY: dict[int, Callable[[Interval, Interval], Interval]] = {
-    ca.OP_ASSIGN: lambda v, a: meet(a, v),
-    ca.OP_NEG: lambda v, a: meet(a, neg(v)),
-    ca.OP_TWICE: lambda v, a: meet(a, (v[0] / 2, v[1] / 2)),
-    ca.OP_SQ: _from_root,
-    ca.OP_SQRT: lambda v, a: meet(a, square(meet(v, (0.0, INF)))),
-    ca.OP_INV: lambda v, a: meet(a, inv(v)),
-    ca.OP_EXP: lambda v, a: meet(a, log(v)),
-    ca.OP_LOG: lambda v, a: meet(a, exp(v)),
-    ca.OP_FABS: lambda v, a: meet(a, (-v[1], v[1])),
+# From the range v of a node and those of its inputs: where the inputs can lie.
+_BACKWARD: dict[int, Callable[..., tuple[Interval, ...]]] = {
+    ca.OP_ASSIGN: lambda v, a: (v,),
+    ca.OP_NEG: lambda v, a: (_neg(v),),
+    ca.OP_TWICE: lambda v, a: ((v[0] / 2, v[1] / 2),),
+    ca.OP_SQ: lambda v, a: (_mirrored(_root(v), a),),
+    ca.OP_SQRT: lambda v, a: (_square(meet(v, POSITIVE)),),
+    ca.OP_INV: lambda v, a: (_inv(v),),
+    ca.OP_EXP: lambda v, a: (_log(v),),
+    ca.OP_LOG: lambda v, a: (_exp(v),),
+    ca.OP_FABS: lambda v, a: ((-v[1], v[1]),),
+    ca.OP_ADD: lambda v, a, b: (_sub(v, b), _sub(v, a)),
+    ca.OP_SUB: lambda v, a, b: (add(v, b), _sub(a, v)),
+    ca.OP_MUL: lambda v, a, b: (_quotient(v, b), _quotient(v, a)),
+    ca.OP_DIV: lambda v, a, b: (mul(v, b), _quotient(a, v)),
+    ca.OP_FMIN: lambda v, a, b: ((v[0], INF), (v[0], INF)),
+    ca.OP_FMAX: lambda v, a, b: ((-INF, v[1]), (-INF, v[1])),
+    ca.OP_POW: lambda v, a, b: (_base(v, a, b), b),
+    ca.OP_CONSTPOW: lambda v, a, b: (_base(v, a, b), b),
 }
 
-BACKWARD_BINARY: dict[int, Callable[[Interval, Interval, Interval], tuple[Interval, Interval]]] = {
-    ca.OP_ADD: lambda v, a, b: (meet(a, sub(v, b)), meet(b, sub(v, a))),
-    ca.OP_SUB: lambda v, a, b: (meet(a, add(v, b)), meet(b, sub(a, v))),
-    ca.OP_MUL: lambda v, a, b: (meet(a, _quotient(v, b)), meet(b, _quotient(v, a))),
-    ca.OP_DIV: lambda v, a, b: (meet(a, mul(v, b)), meet(b, _quotient(a, v))),
-    ca.OP_FMIN: lambda v, a, b: (meet(a, (v[0], INF)), meet(b, (v[0], INF))),
-    ca.OP_FMAX: lambda v, a, b: (meet(a, (-INF, v[1])), meet(b, (-INF, v[1]))),
-}
+
+def _forwards(graph: Graph, box: Sequence[Interval]) -> list[Interval]:
+    """Range of each node of a row over a box."""
+    ranges: list[Interval] = []
+    for node in graph.nodes:
+        if node.op == ca.OP_INPUT:
+            ranges.append(box[int(node.value)])
+        elif node.op == ca.OP_CONST:
+            ranges.append((node.value, node.value))
+        else:
+            ranges.append(forward(node.op, [ranges[i] for i in node.inputs]))
+    return ranges
+
+
+def _revise(graph: Graph, wanted: Interval, box: Box) -> None:
+    """Shrink the box to where the row can lie in its range (HC4 revise)."""
+    ranges = _forwards(graph, box)
+    ranges[-1] = meet(ranges[-1], wanted)
+    for k in range(len(graph.nodes) - 1, -1, -1):
+        node, v = graph.nodes[k], ranges[k]
+        if node.op == ca.OP_INPUT:
+            i = int(node.value)
+            box[i] = meet(box[i], v)
+        elif node.op in _BACKWARD:
+            possible = _BACKWARD[node.op](v, *(ranges[i] for i in node.inputs))
+            for i, r in zip(node.inputs, possible, strict=True):
+                ranges[i] = meet(ranges[i], r)
+
+
+def contracted(box: Box, rows: Sequence[RowRange]) -> Box:
+    """Shrink a box until no row shrinks it any further."""
+    box = list(box)
+    for _ in range(_SWEEPS):
+        before = list(box)
+        for _, graph, wanted in rows:
+            _revise(graph, wanted, box)
+        if not any(_shrunk(a, b) for a, b in zip(before, box, strict=True)):
+            break
+    return box
+
+
+def _shrunk(before: Interval, after: Interval) -> bool:
+    if before == after:
+        return False
+    old, new = before[1] - before[0], after[1] - after[0]
+    return math.isinf(old) or new < (1.0 - _PROGRESS) * old
+
+
+def box_and_rows(system: LimitSystem, active: Bools) -> tuple[Box, list[RowRange]]:
+    """Return the box and the ranges of rows that the active limits ask for.
+
+    Raises
+    ------
+    EmptyError
+        If two limits of one row contradict each other.
+    """
+    low, high = system.box(active, LimitKind.BOUND, LimitKind.SIGN)
+    box = list(zip(low.tolist(), high.tolist(), strict=True))
+    ranges: dict[int, Interval] = {}
+    for k in np.flatnonzero(active & system.of_kind(LimitKind.ROW)):
+        q, value = int(system.quantity[k]), float(system.value[k])
+        side = (-INF, value) if system.side[k] > 0 else (value, INF)
+        ranges[q] = meet(ranges.get(q, ALL), side)
+    graphs = system.graphs
+    return box, [(j, graph, r) for j, r in ranges.items() if (graph := graphs[j]) is not None]
+
+
+def proves_conflict(system: LimitSystem, active: Bools, split: bool = False) -> bool:
+    """Whether interval arithmetic proves that the active limits cannot hold together.
+
+    With ``split`` the box is halved again and again, up to a limit on the work.
+    """
+    try:
+        box, rows = box_and_rows(system, active)
+        todo = [contracted(box, rows)]
+    except EmptyError:
+        return True
+    involved = sorted({i for _, graph, _ in rows for i in graph.variables})
+    if not split or not involved:
+        return False
+    size = sum(len(graph.nodes) for _, graph, _ in rows)
+    for _ in range(min(max(_WORK // size, _FEWEST), _MOST)):
+        if not todo:
+            return True
+        for half in _halves(todo.pop(), involved, system.scale):
+            try:
+                todo.append(contracted(half, rows))
+            except EmptyError:
+                continue
+    return not todo
+
+
+def inner_box(system: LimitSystem) -> tuple[Floats, Floats] | None:
+    """Bounds (n,) that all limits together leave; None if there is nothing left."""
+    try:
+        box = contracted(*box_and_rows(system, system.everything))
+    except EmptyError:
+        return None
+    ends = np.array(box, dtype=float).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _halves(box: Box, involved: Sequence[int], scale: Floats) -> tuple[Box, Box]:
+    """Split the range that is widest for its variable."""
+    i = max(involved, key=lambda j: (box[j][1] - box[j][0]) / float(scale[j]))
+    low, high = box[i]
+    if math.isfinite(low) and math.isfinite(high):
+        middle = (low + high) / 2
+    elif math.isfinite(low):
+        middle = low + 10.0 * max(min(abs(low), _HUGE), float(scale[i]))
+    elif math.isfinite(high):
+        middle = high - 10.0 * max(min(abs(high), _HUGE), float(scale[i]))
+    else:
+        middle = 0.0
+    middle = min(max(middle, -_HUGE), _HUGE)
+    return [*box[:i], (low, middle), *box[i + 1 :]], [*box[:i], (middle, high), *box[i + 1 :]]

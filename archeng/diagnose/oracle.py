@@ -1,38 +1,37 @@
 """`Oracle`: can these limits hold together? What is cheap is asked first.
 
-1. Is there a known point at which they hold? 2. A linear program of the linear ones. 3. Interval
-arithmetic, and a linear program in the terms of the nonlinear rows. 4. Elastic problems with IPOPT
-from several starts. The answers "yes" (with a point) and "no" of steps 2 and 3 are certain; after
-step 4 the answer is "not found".
+1. Is there a remembered point at which they hold? 2. A linear program of the linear ones.
+3. Interval arithmetic, and a linear program in the terms of the nonlinear rows. 4. Elastic programs
+with IPOPT from several starts. The answers "yes" (with a point) and "no" of steps 2 and 3 are
+certain; after step 4 the answer is "not found".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from archeng.diagnose.contract import proves_conflict
-from archeng.diagnose.elastic import ElasticProgram
-from archeng.diagnose.linear import Elastic, LinearProgram
-from archeng.diagnose.system import Bools, Kind, Limit, System
+from archeng.diagnose.elastic import ElasticPoint, LinearElastic, NonlinearElastic
+from archeng.diagnose.intervals import proves_conflict
+from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
 from archeng.diagnose.terms import TermProgram
 from archeng.model.variable import Floats
 
 HOLDS = 1e-8
 """A limit holds if it is exceeded by at most this, in sizes of its quantity."""
-_FIRST = 300
+LINEAR_PROGRAM, INTERVALS = "linear program", "interval arithmetic"
+"""Names of the proofs."""
+_FIRST = 300  # first points that are kept apart, as typical ones of the box
 _FAR = 6.0  # how far outside the box points are looked for: up to 10**_FAR scales
-_FAR_POINTS, _FAR_KEPT = 600, 6
-
-LINEAR_PROGRAM = "linear program"
-INTERVALS = "interval arithmetic"
+_FAR_POINTS, _FAR_KEPT = 600, 6  # points that are looked at there, and remembered
+_CAP = 1e3  # an excess beyond this counts as this when points are compared
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Consistency:
     """``point`` at which the limits hold, or None; then ``proof`` names the proof, if any."""
 
     point: Floats | None
@@ -49,94 +48,89 @@ class Oracle:
 
     Parameters
     ----------
-    system : System
+    system : LimitSystem
     points : ndarray, shape (k, n)
         First points to look at.
     rng : Generator
         Chooses among the starts.
+
+    Attributes
+    ----------
+    attempts : int
+        Searches by IPOPT so far.
     """
 
-    def __init__(self, system: System, points: Floats, rng: np.random.Generator) -> None:
+    def __init__(self, system: LimitSystem, points: Floats, rng: np.random.Generator) -> None:
         self.system = system
         self.attempts = 0
-        self._rng = rng
         self.first_points = points[:_FIRST]
-        self._points = points
-        self._excess = system.excess(points)
-        self.linear = LinearProgram(system)
+        self.linear = LinearElastic(system)
         self._terms = TermProgram(system)
-        bounds = [limit.kind is Kind.BOUND for limit in system.limits]
-        self._stiff = np.where(bounds, np.inf, 1.0)  # rows give, bounds do not: x stays sane
-
-    @property
-    def everything(self) -> Bools:
-        """All limits."""
-        return np.ones(len(self.system.limits), dtype=bool)
+        self._rng, self._points, self._excess = rng, points, system.excess(points)
 
     @cached_property
-    def nonlinear(self) -> ElasticProgram:
-        """Elastic problems in which rows give, compiled when first needed."""
-        return ElasticProgram(self.system)
+    def nonlinear(self) -> NonlinearElastic:
+        """Elastic programs in which rows give, compiled when first needed."""
+        return NonlinearElastic(self.system)
 
     @cached_property
-    def nonlinear_with_bounds(self) -> ElasticProgram:
-        """Elastic problems in which rows and bounds give."""
-        return ElasticProgram(self.system, bounds_give=True)
+    def nonlinear_with_bounds(self) -> NonlinearElastic:
+        """Elastic programs in which rows and bounds give."""
+        return NonlinearElastic(self.system, bounds_give=True)
 
     def remember(self, points: Floats) -> Floats:
-        """Add points (k, n) to those that are known; return their excess (k, limits)."""
+        """Add points (k, n) to those that are remembered; return their excess (k, limits)."""
         excess = self.system.excess(points)
         self._points = np.vstack((points, self._points))
         self._excess = np.vstack((excess, self._excess))
         return excess
 
-    def known_point(self, active: Bools) -> Floats | None:
-        """Return a known point at which the active limits hold."""
+    def remembered(self, active: Bools) -> Floats | None:
+        """Return a remembered point at which the active limits hold."""
         holds = np.all(self._excess[:, active] <= HOLDS, axis=1)
         return self._points[int(np.argmax(holds))] if holds.any() else None
 
-    def quick(self, active: Bools) -> Answer | None:
+    def quick(self, active: Bools) -> Consistency | None:
         """Answer without a nonlinear solver; None if that is not enough."""
-        point = self.known_point(active)
+        point = self.remembered(active)
         if point is not None:
-            return Answer(point)
-        chosen = active & self.linear.usable
-        answer = self.linear.solve(chosen)
-        if answer is not None and np.sum(answer.give) > HOLDS:
-            if self.linear.proves_conflict(chosen):
-                return Answer(None, LINEAR_PROGRAM)
-        elif answer is not None:
-            excess = self.remember(answer.x[None, :])[0]
+            return Consistency(point)
+        linear = active & self.linear.usable
+        elastic = self.linear.solve(linear)
+        if elastic is not None and np.sum(elastic.give) > HOLDS:
+            if self.linear.proves_conflict(linear, elastic):
+                return Consistency(None, LINEAR_PROGRAM)
+        elif elastic is not None:
+            excess = self.remember(elastic.x[None, :])[0]
             if np.all(excess[active] <= HOLDS):
-                return Answer(answer.x)
+                return Consistency(elastic.x)
         if proves_conflict(self.system, active):
-            return Answer(None, INTERVALS)
+            return Consistency(None, INTERVALS)
         if self._terms.proves_conflict(active):
-            return Answer(None, LINEAR_PROGRAM)
+            return Consistency(None, LINEAR_PROGRAM)
         return None
 
-    def ask(self, active: Bools, starts: int = 4) -> Answer:
+    def impossible(self, active: Bools) -> bool:
+        """Whether it is proved, without a nonlinear solver, that the limits cannot hold."""
+        answer = self.quick(active)
+        return answer is not None and not answer.consistent
+
+    def ask(self, active: Bools, starts: int = 4) -> Consistency:
         """Whether the active limits can hold together."""
         answer = self.quick(active)
         if answer is not None:
             return answer
         self._explore(active)
-        point = self.known_point(active)
+        point = self.remembered(active)
         if point is None:
             self.descents(active, starts)
-            point = self.known_point(active)
-        return Answer(point)
+            point = self.remembered(active)
+        return Consistency(point)
 
     def _explore(self, active: Bools) -> None:
         """Look far outside the bounds that are not asked for, and remember the better points."""
         system = self.system
-        low, high = np.full(system.n, -np.inf), np.full(system.n, np.inf)
-        for k in np.flatnonzero(active):
-            limit = system.limits[k]
-            if limit.quantity >= system.m:
-                i = limit.quantity - system.m
-                low[i] = max(low[i], limit.value) if limit.side < 0 else low[i]
-                high[i] = min(high[i], limit.value) if limit.side > 0 else high[i]
+        low, high = system.box(active, LimitKind.BOUND, LimitKind.SIGN)
         loose = np.flatnonzero((low < system.lower) | (high > system.upper))
         if len(loose) == 0:
             return
@@ -147,49 +141,55 @@ class Oracle:
         moves = rng.random(shape) < rng.random((_FAR_POINTS, 1))
         points[:, loose] += np.where(moves, step, 0.0)
         points = np.clip(points, low, high)
-        excess = np.clip(system.excess(points)[:, active], 0.0, 1e3).sum(axis=1)
-        self.remember(points[np.argsort(excess, kind="stable")[:_FAR_KEPT]])
+        order = np.argsort(_total(system.excess(points)[:, active]), kind="stable")
+        self.remember(points[order[:_FAR_KEPT]])
 
-    def descents(self, active: Bools, starts: int) -> list[Elastic]:
-        """Elastic problems of the active limits from several starts; stops when one is solved."""
-        answers = []
+    def descents(self, active: Bools, starts: int) -> list[ElasticPoint]:
+        """Elastic programs of the active limits from several starts; stops when one is solved."""
+        weights = _stiff_bounds(self.system)
+        solutions = []
         for start in self.starts(active, starts):
             self.attempts += 1
-            answer = self.nonlinear.solve(active, start, self._stiff)
-            if answer is None:
+            solution = self.nonlinear.solve(self.system, active, start, weights)
+            if solution is None:
                 continue
-            answers.append(answer)
-            excess = self.remember(answer.x[None, :])[0]
+            solutions.append(solution)
+            excess = self.remember(solution.x[None, :])[0]
             if np.all(excess[active] <= HOLDS):
                 break
-        return answers
+        return solutions
 
-    def reaches(self, limits: Sequence[Limit], starts: Iterable[Floats]) -> bool:
-        """Whether a local search finds a point at which other limits than the system's hold.
+    def reaches(self, other: LimitSystem, starts: Iterable[Floats]) -> bool:
+        """Whether a local search finds a point at which all limits of another system hold.
 
-        ``limits`` may be more than those of the system; the first ones have its signs.
+        ``other`` is the system of the oracle but for its limits.
         """
-        other = replace(self.system, limits=tuple(limits))
-        active = np.ones(len(limits), dtype=bool)
-        bounds = [limit.kind is Kind.BOUND for limit in limits]
-        weights = np.where(bounds, np.inf, 1.0)
+        weights = _stiff_bounds(other)
         for start in starts:
-            answer = self.nonlinear.solve(active, start, weights, limits)
-            if answer is not None and np.all(other.excess(answer.x[None, :]) <= HOLDS):
+            solution = self.nonlinear.solve(other, other.everything, start, weights)
+            if solution is not None and np.all(other.excess(solution.x[None, :]) <= HOLDS):
                 return True
         return False
 
     def starts(self, active: Bools, k: int) -> list[Floats]:
-        """Return the least violating known points, then others among the better half."""
-        capped = np.clip(self._excess[:, active], 0.0, 1e3).sum(axis=1)
-        order = np.argsort(capped, kind="stable")
+        """Return the least violating points, then others among the better half."""
+        order = np.argsort(_total(self._excess[:, active]), kind="stable")
         best = [int(i) for i in order[: (k + 1) // 2]]
         rest = order[len(best) : max(len(order) // 2, len(best) + k)]
         others = self._rng.choice(rest, min(k - len(best), len(rest)), replace=False)
         return [self._points[i] for i in (*best, *others)]
 
-    def least_excess(self, active: Bools) -> tuple[Floats, Floats]:
-        """Return the known point that exceeds the active limits least, and its excess (limits,)."""
-        capped = np.clip(self._excess[:, active], 0.0, 1e3).sum(axis=1)
-        best = int(np.argmin(capped))
+    def least_excess(self) -> tuple[Floats, Floats]:
+        """Return the point that exceeds the limits least, and its excess (limits,)."""
+        best = int(np.argmin(_total(self._excess[:, self.system.everything])))
         return self._points[best], self._excess[best]
+
+
+def _total(excess: Floats) -> Floats:
+    """Return by how much points (k, limits) exceed all limits together."""
+    return np.asarray(np.clip(excess, 0.0, _CAP).sum(axis=1))
+
+
+def _stiff_bounds(system: LimitSystem) -> Floats:
+    """Costs at which rows give and bounds do not: x stays sane."""
+    return np.where(system.of_kind(LimitKind.BOUND), np.inf, 1.0)

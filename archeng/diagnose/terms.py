@@ -3,25 +3,26 @@
 Every row is written as a sum of coefficients times *terms*; a term is a variable, a product, or
 any other operation of which no more is known than its range over the box. If even with the terms
 as independent variables the rows cannot hold, they cannot hold at all. Products also obey the
-inequalities of McCormick (1976). That settles limits on the same expression, balances with
+inequalities of McCormick [M76]. That settles limits on the same expression, balances with
 products of flows and fractions, and cycles of such rows.
+
+[M76] G. P. McCormick, Computability of global solutions to factorable nonconvex programs: part I,
+Mathematical Programming 10, 1976, doi:10.1007/BF01580665.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from archeng.diagnose import intervals as iv
-from archeng.diagnose.contract import Box, contracted, demands
+from archeng.diagnose.elastic import certified, elastic_program
 from archeng.diagnose.graph import Graph
-from archeng.diagnose.intervals import EmptyError, Interval
-from archeng.diagnose.linear import certified
-from archeng.diagnose.system import Bools, System
-from archeng.model.implied import linear_program
+from archeng.diagnose.intervals import Box, EmptyError, Interval
+from archeng.diagnose.limits import Bools, LimitSystem
 from archeng.model.variable import Floats
 
 Term = tuple[int, ...]
@@ -29,20 +30,20 @@ Term = tuple[int, ...]
 Form = dict[Term, float]
 """Coefficients of terms."""
 Frozen = tuple[tuple[Term, float], ...]
-Row = tuple[Form, list[float]]
-"""A form and its lower and upper limit."""
+FormRange = tuple[Form, Interval]
+"""A form, and the range in which it has to lie."""
 
 _LONGEST = 40  # products of sums with more terms than this are not multiplied out
 _LARGEST = 400  # operations of a row that is looked at
-_MOST_TERMS = 300
-_HUGE = 1e30
+_MOST_TERMS = 300  # of all rows; with more of them no proof is tried
+_HUGE = 1e30  # ends of ranges beyond this count as infinite
 _GAP = 1e-6  # scaled gap between the rows that counts as a proof
 
 
 class TermProgram:
     """Proofs for subsets of the limits of one system."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: LimitSystem) -> None:
         self._system = system
         self._factors = Factors()
         self._forms = [
@@ -52,28 +53,17 @@ class TermProgram:
 
     def proves_conflict(self, active: Bools) -> bool:
         """Whether the active limits cannot hold together even with independent terms."""
-        system = self._system
         try:
-            box = contracted(*demands(system, active))
-        except EmptyError:
-            return True
-        rows: dict[int, list[float]] = {}
-        for k in np.flatnonzero(active):
-            limit = system.limits[k]
-            if limit.quantity < system.m and self._forms[limit.quantity] is not None:
-                ends = rows.setdefault(limit.quantity, [-np.inf, np.inf])
-                ends[int(limit.side > 0)] = limit.value
-        if not rows:
-            return False
-        forms = [(form, ends) for j, ends in rows.items() if (form := self._forms[j]) is not None]
-        terms = {t for form, _ in forms for t in form if t}
-        if len(terms) > _MOST_TERMS:
-            return False
-        splits = _splits(terms)
-        known: dict[int, Interval] = {}
-        try:
+            box, rows = iv.box_and_rows(self._system, active)
+            box = iv.contracted(box, rows)
+            forms = [(form, r) for j, _, r in rows if (form := self._forms[j]) is not None]
+            terms = {t for form, _ in forms for t in form if t}
+            if not forms or len(terms) > _MOST_TERMS:
+                return False
+            splits = _splits(terms)
+            factors: dict[int, Interval] = {}
             ranges = {
-                t: _tamed(self._factors.range_of_term(t, box, known))
+                t: _tamed(self._factors.range_of_term(t, box, factors))
                 for t in sorted(terms.union(*((a, b) for _, a, b in splits)))
             }
         except EmptyError:
@@ -89,31 +79,30 @@ def _tamed(r: Interval) -> Interval:
 
 def _splits(terms: set[Term]) -> list[tuple[Term, Term, Term]]:
     """Products of two (term, one part, other part), such that at most one part is new."""
-    found: list[tuple[Term, Term, Term]] = []
+    splits: list[tuple[Term, Term, Term]] = []
     for term in sorted(terms):
         for factor in dict.fromkeys(term) if len(term) > 1 else ():
             at = term.index(factor)
-            rest, one = term[:at] + term[at + 1 :], (factor,)
+            rest = term[:at] + term[at + 1 :]
             if len(term) == 2 or rest in terms:
-                found.append((term, rest, one))
-    return found
+                splits.append((term, rest, (factor,)))
+    return splits
 
 
-def _envelope(w: Term, a: Term, b: Term, p: Interval, q: Interval) -> list[Row]:
+def _envelope(w: Term, a: Term, b: Term, p: Interval, q: Interval) -> list[FormRange]:
     """Inequalities that the product w = a b obeys for a in p and b in q (McCormick)."""
-    rows: list[Row] = []
+    rows: list[FormRange] = []
     for s, t in ((0, 0), (1, 1), (0, 1), (1, 0)):
         if np.isfinite(p[s]) and np.isfinite(q[t]):
             form = _added({w: 1.0}, _added({a: -q[t]}, _added({b: -p[s]}, {(): p[s] * q[t]})))
-            rows.append((form, [0.0, np.inf] if s == t else [-np.inf, 0.0]))
+            rows.append((form, (0.0, np.inf) if s == t else (-np.inf, 0.0)))
     return rows
 
 
-def _impossible(rows: Sequence[Row], known: Mapping[Term, Interval]) -> bool:
+def _impossible(rows: Sequence[FormRange], ranges: dict[Term, Interval]) -> bool:
     """Solve the elastic program: rows and columns scaled to coefficients of about one."""
-    terms, ranges = list(known), list(known.values())
-    place = {t: i for i, t in enumerate(terms)}
-    matrix = np.zeros((len(rows), len(terms)))
+    place = {t: i for i, t in enumerate(ranges)}
+    matrix = np.zeros((len(rows), len(ranges)))
     ends = np.zeros((len(rows), 2))
     for r, (form, limits) in enumerate(rows):
         for term, coefficient in form.items():
@@ -125,17 +114,14 @@ def _impossible(rows: Sequence[Row], known: Mapping[Term, Interval]) -> bool:
     upper, lower = np.isfinite(ends[:, 1]), np.isfinite(ends[:, 0])
     a = np.vstack((matrix[upper], -matrix[lower]))
     b = np.concatenate((ends[upper, 1], -ends[lower, 0]))
-    least, most = (np.array(side, dtype=float) for side in zip(*ranges, strict=True))
+    least, most = (np.array(side, dtype=float) for side in zip(*ranges.values(), strict=True))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         row, column = _scales(a, b, least, most)
         a, b = a / row[:, None] * column, b / row
         least, most = least / column, most / column
     if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and np.all(np.isfinite(column))):
         return False
-    k = len(b)
-    cost = np.concatenate((np.zeros(len(terms)), np.ones(k)))
-    bounds = [*zip(least, most, strict=True), *([(0.0, np.inf)] * k)]
-    answer = linear_program(cost, np.hstack((a, -np.eye(k))), b, bounds)
+    answer = elastic_program(a, b, least, most, np.ones(len(b)))
     if answer.status != 0 or answer.fun < _GAP:
         return False
     return certified(a, b, least, most, -answer.ineqlin.marginals)
@@ -171,28 +157,28 @@ class Factors:
             forms.append(self._combined(node.op, inputs, node.value))
         return forms[-1]
 
-    def range_of_term(self, term: Term, box: Box, known: dict[int, Interval]) -> Interval:
-        """Range of a product of factors over a box; ``known`` holds those of the factors."""
+    def range_of_term(self, term: Term, box: Box, ranges: dict[int, Interval]) -> Interval:
+        """Range of a product of factors over a box; ``ranges`` keeps those of the factors."""
         result: Interval = (1.0, 1.0)
         for factor in dict.fromkeys(term):
-            power = float(term.count(factor))
-            result = iv.mul(result, iv.power(self._range_of_factor(factor, box, known), power))
+            own = self._range_of_factor(factor, box, ranges)
+            result = iv.mul(result, iv.power(own, float(term.count(factor))))
         return result
 
-    def _range_of_factor(self, factor: int, box: Box, known: dict[int, Interval]) -> Interval:
-        if factor not in known:
+    def _range_of_factor(self, factor: int, box: Box, ranges: dict[int, Interval]) -> Interval:
+        if factor not in ranges:
             op, *inputs = self._entries[factor]
             if op == "x":
-                known[factor] = box[inputs[0]]
+                ranges[factor] = box[inputs[0]]
             else:
-                ranges = [self._range_of_form(form, box, known) for form in inputs]
-                known[factor] = ranges[0] if op == "+" else iv.forward(op, ranges)
-        return known[factor]
+                of_inputs = [self._range_of_form(form, box, ranges) for form in inputs]
+                ranges[factor] = of_inputs[0] if op == "+" else iv.forward(op, of_inputs)
+        return ranges[factor]
 
-    def _range_of_form(self, form: Frozen, box: Box, known: dict[int, Interval]) -> Interval:
+    def _range_of_form(self, form: Frozen, box: Box, ranges: dict[int, Interval]) -> Interval:
         total: Interval = (0.0, 0.0)
         for term, c in form:
-            total = iv.add(total, iv.mul((c, c), self.range_of_term(term, box, known)))
+            total = iv.add(total, iv.mul((c, c), self.range_of_term(term, box, ranges)))
         return total
 
     def _numbered(self, entry: tuple[Any, ...]) -> int:

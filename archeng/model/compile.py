@@ -41,7 +41,7 @@ _SMOOTH = frozenset(
 
 
 @dataclass(frozen=True)
-class _Flat:
+class _PendingRow:
     """One row on its way from the model to the feasible set; ``index``: among the declared ones."""
 
     info: RowInfo
@@ -85,7 +85,7 @@ def _compile(
     ]
 
     x, scalars, kept = free_rows(model, free, template)
-    rows = _flat_rows(model, scalars, implied or {})
+    rows = _pending_rows(model, scalars, implied or {})
     low, high = lower[free].copy(), upper[free].copy()
     rows = _drop_constant(rows, x, notes)
     own_names, merged = [names[i] for i in free], dict[int, list[str]]()
@@ -118,9 +118,9 @@ def _assemble(
     template: Floats,
     box: tuple[Floats, Floats],
     sources: list[str],
-    linear: list[_Flat],
+    linear: list[_PendingRow],
     linear_jacobian: Floats,
-    nonlinear: list[_Flat],
+    nonlinear: list[_PendingRow],
     x: Any,
     notes: list[str],
 ) -> FeasibleSet:
@@ -176,7 +176,9 @@ def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
     return lower, upper
 
 
-def _flat_rows(model: Model, scalars: list[Any], implied: Mapping[int, _Implied]) -> list[_Flat]:
+def _pending_rows(
+    model: Model, scalars: list[Any], implied: Mapping[int, _Implied]
+) -> list[_PendingRow]:
     """Return the rows with their names and limits; ``scalars`` are their expressions."""
     rows = []
     k = 0
@@ -190,7 +192,7 @@ def _flat_rows(model: Model, scalars: list[Any], implied: Mapping[int, _Implied]
             own = equal and c.tolerance is not None
             forced = k in implied
             info = RowInfo(label, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
-            rows.append(_Flat(info, scalars[k], low, high, k))
+            rows.append(_PendingRow(info, scalars[k], low, high, k))
             k += 1
     return rows
 
@@ -203,7 +205,11 @@ def _near(model: Model, free: Any, low: Floats, high: Floats) -> Neighbourhood:
 
 
 def _implied(
-    linear: list[_Flat], jacobian: Floats, nonlinear: list[_Flat], x: Any, near: Neighbourhood
+    linear: list[_PendingRow],
+    jacobian: Floats,
+    nonlinear: list[_PendingRow],
+    x: Any,
+    near: Neighbourhood,
 ) -> tuple[dict[int, _Implied], dict[int, float]]:
     """Rows that can only hold at a limit, by number, and free variables that have one value."""
     if any(not r.info.equality for r in linear):
@@ -232,13 +238,13 @@ def _implied(
     return {r.index: (value, half) for (r, value), half in together}, pinned
 
 
-def _implied_note(row: _Flat) -> str:
+def _implied_note(row: _PendingRow) -> str:
     middle, half = (row.lower + row.upper) / 2, (row.upper - row.lower) / 2
     name = row.info.name
     return f"row {name} can only hold at its limit: an equality, {middle:.8g} +- {half:.3g}"
 
 
-def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
+def _drop_constant(rows: list[_PendingRow], x: Any, notes: list[str]) -> list[_PendingRow]:
     """Check rows without variables and drop them, together with rows without limits."""
     kept = []
     depends = _depends(rows, x, order=1)
@@ -261,14 +267,14 @@ def _drop_constant(rows: list[_Flat], x: Any, notes: list[str]) -> list[_Flat]:
 
 
 def _absorb_bounds(
-    rows: list[_Flat],
+    rows: list[_PendingRow],
     x: Any,
     low: Floats,
     high: Floats,
     names: list[str],
     notes: list[str],
     merged: dict[int, list[str]],
-) -> list[_Flat]:
+) -> list[_PendingRow]:
     """Move rows that are exactly ``x_i`` or ``-x_i`` (no equalities) into the bounds.
 
     ``merged`` collects, for each variable, the constraints that went into its bounds.
@@ -300,7 +306,7 @@ def _absorb_bounds(
     return kept
 
 
-def _split(rows: list[_Flat], x: Any) -> tuple[list[_Flat], list[_Flat]]:
+def _split(rows: list[_PendingRow], x: Any) -> tuple[list[_PendingRow], list[_PendingRow]]:
     """Sort rows into linear and nonlinear by their symbolic second derivative."""
     curved = _curved(rows, x)
     linear = [
@@ -311,21 +317,21 @@ def _split(rows: list[_Flat], x: Any) -> tuple[list[_Flat], list[_Flat]]:
     return linear, [r for r, c in zip(rows, curved, strict=True) if c]
 
 
-def _depends(rows: list[_Flat], x: Any, order: int) -> list[bool]:
+def _depends(rows: list[_PendingRow], x: Any, order: int) -> list[bool]:
     if not rows:
         return []
     stacked = _stack([r.expression for r in rows], x)
     return list(ca.which_depends(stacked, x, order, True))
 
 
-def _single(rows: list[_Flat], x: Any) -> list[bool]:
+def _single(rows: list[_PendingRow], x: Any) -> list[bool]:
     """Which rows depend on one variable only."""
     stacked = _stack([r.expression for r in rows], x)
     touched, _ = ca.jacobian_sparsity(stacked, x).get_triplet()
     return list(np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows)) == 1)
 
 
-def _curved(rows: list[_Flat], x: Any) -> list[bool]:
+def _curved(rows: list[_PendingRow], x: Any) -> list[bool]:
     """Which rows are not linear: a second derivative, or an operation that jumps.
 
     A step (floor, sign, a comparison, ...) has derivative zero, so derivatives alone would

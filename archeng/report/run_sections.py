@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -214,9 +213,9 @@ def reproduce(result: Result) -> Section:
     options = [(k, _value(v)) for k, v in _mapping(origin.get("options")).items()]
     if options:
         elements.append(table("Options of solve", ("option", "value"), options, "lr"))
-    defaults = {f.name: f.default for f in fields(Settings)}
+    usual = Settings()
     settings = [
-        (name, _value(value), _value(defaults.get(name)))
+        (name, _value(value), _value(getattr(usual, name, None)))
         for name, value in _mapping(origin.get("settings")).items()
     ]
     if settings:
@@ -239,6 +238,6 @@ def _value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
     try:
-        return json.dumps(value)
+        return json.dumps(dict(value) if isinstance(value, Mapping) else value)
     except (TypeError, ValueError):
         return str(value)

@@ -109,8 +109,7 @@ class JournalReader:
             budget=options.max_evaluations,
         )
         ledger.load(self.path, journal.generations(), calls, standing.generation)
-        for call in ledger.unfinished.values():
-            ledger.add(call)
+        ledger.add_unfinished()
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(ledger.generations):
             ledger.generations.append(decode(Generation, last))

@@ -141,8 +141,7 @@ class Run:
             StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
         )
         if self.stopped:  # nothing will ask for the calls of the open generation any more
-            for call in self.ledger.unfinished.values():
-                self.ledger.add(call)
+            self.ledger.add_unfinished()
             return
         opened = reopen(journal, self.state, handler.state_type)
         if opened is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ModelError
 from archeng.repair import Repairer
-from archeng.sampling import Patience, feasible_points
+from archeng.sampling import feasible_points
 
 logger = logging.getLogger("archeng")
 
@@ -82,5 +82,4 @@ class Starts:
         return int(np.argmin(distances))
 
     def _prepared(self, rng: np.random.Generator, max_time: float | None) -> Points:
-        patience = Patience(self.repairer.feasible_set.name, max_time)
-        return tuple(feasible_points(self.repairer, self.count, rng, patience))
+        return tuple(feasible_points(self.repairer, self.count, rng, max_time))

@@ -2,7 +2,6 @@
 
 from archeng.sampling.designs import Designs
 from archeng.sampling.fill import space_filling_points
-from archeng.sampling.patience import Patience
 from archeng.sampling.search import deviations, feasible_points
 
-__all__ = ["Designs", "Patience", "deviations", "feasible_points", "space_filling_points"]
+__all__ = ["Designs", "deviations", "feasible_points", "space_filling_points"]

@@ -20,28 +20,23 @@ import time
 import numpy as np
 
 from archeng.blas import one_thread
-from archeng.distribution import Floats, Integers, initial_distribution
+from archeng.distribution import Floats, Integers
 from archeng.repair import Repairer
-from archeng.sampling.rows import Rows
-from archeng.sampling.search import (
-    deviations,
-    feasible_points,
-    first_points,
-    repaired_samples,
-)
-from archeng.sampling.sheet import Sheet, make_sheet
+from archeng.sampling.manifold import EqualityManifold, RowEvaluator, equality_manifold
+from archeng.sampling.search import FirstPoints, deviations, feasible_points
 from archeng.sampling.spread import representative
-from archeng.sampling.walk import Walk
+from archeng.sampling.walk import FeasibleWalk
 
 logger = logging.getLogger(__name__)
 
 _FEW = 5  # up to so many, the most different points are enough
 _POOL = 5  # points in the pool for each one that is asked for
-_LEAST_POOL, _MOST_POOL = 500, 20_000
-_BATCH, _MOST_SAMPLES, _MOST_TERMS = 2**12, 2**17, 2**29  # samples, and terms evaluated in all
+_LEAST_POOL, _MOST_POOL = 500, 20_000  # size of the pool, however many are asked for
+_BATCH, _MOST_SAMPLES = 2**12, 2**17  # Sobol points of the first batch, and of all
+_MOST_TERMS = 2**29  # operations that evaluating the Sobol points may take
 _ENOUGH = 100  # points to begin walks at
-_WALKERS, _MOST_WORK = 500, 200_000  # points that walk at once, and work of their steps
-_QUIET = 5.0  # seconds between messages
+_WALKERS, _MOST_WORK = 500, 200_000  # points that walk at once, and work of one step of them
+_MESSAGE_SECONDS = 5.0  # between two messages about the progress
 _SAME = 1e-6  # points no farther apart than this, in deviations, count as one
 _SAME_SOLUTION = 1e-4  # the same where equalities leave single points
 
@@ -60,19 +55,19 @@ def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -
     if k <= _FEW:
         return feasible_points(repairer, k, rng)
     fs = repairer.feasible_set
-    scale, rows = deviations(fs), Rows(fs)
+    scale, rows = deviations(fs), RowEvaluator(fs)
     size = max(min(_POOL * k, _MOST_POOL), _LEAST_POOL, k)
     pool, same = _accepted(rows, size, rng), _SAME
     if len(pool) < size:
         uniform = len(pool) >= _ENOUGH
         starts = pool if uniform else _repaired(repairer, pool, rng)
-        sheet = make_sheet(rows, scale, starts)
-        if sheet.dimension == 0:
+        manifold = equality_manifold(rows, scale, starts)
+        if manifold.dimension == 0:
             pool, same = starts, _SAME_SOLUTION
         else:
             if not uniform:
-                starts = np.concatenate((starts, _inner(sheet, starts, rng)))
-            walked = _walked(sheet, starts, uniform, size - len(pool), rng)
+                starts = np.concatenate((starts, _inner(manifold, starts, rng)))
+            walked = _walked(manifold, starts, uniform, size - len(pool), rng)
             pool = np.concatenate((pool, walked))
 
     def choose(points: Floats) -> Floats:
@@ -92,7 +87,7 @@ def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -
     return points
 
 
-def _accepted(rows: Rows, size: int, rng: np.random.Generator) -> Floats:
+def _accepted(rows: RowEvaluator, size: int, rng: np.random.Generator) -> Floats:
     """Return feasible ones among Sobol points of the box; none if that cannot work."""
     fs = rows.feasible_set
     low, high = fs.box()
@@ -114,29 +109,28 @@ def _accepted(rows: Rows, size: int, rng: np.random.Generator) -> Floats:
     return accepted[:size]
 
 
-def _repaired(repairer: Repairer, known: Floats, rng: np.random.Generator) -> Floats:
-    """Return known feasible points and repaired samples, to begin walks at."""
-    fs = repairer.feasible_set
-    wide = initial_distribution(np.zeros(fs.n), deviations(fs))
-    found = first_points(repairer, wide, _ENOUGH // 10, rng)
-    if len(found) >= _ENOUGH // 10:
-        more, _ = repaired_samples(repairer, wide, (_ENOUGH - len(found)) // 2, rng)
-        found += more
-    logger.info("%d repaired samples to begin at", len(found))
-    return np.concatenate((known, [r.x for r in found]))
+def _repaired(repairer: Repairer, feasible: Floats, rng: np.random.Generator) -> Floats:
+    """Return feasible points and repaired samples, to begin walks at."""
+    search = FirstPoints(repairer, rng)
+    repairs = search.repairs(_ENOUGH // 10)
+    if len(repairs) >= _ENOUGH // 10:
+        more, _ = search.repaired_samples((_ENOUGH - len(repairs)) // 2, before=len(repairs))
+        repairs += more
+    logger.info("%d repaired samples to begin at", len(repairs))
+    return np.concatenate((feasible, [r.x for r in repairs]))
 
 
 def _walked(
-    sheet: Sheet, starts: Floats, uniform: bool, size: int, rng: np.random.Generator
+    manifold: EqualityManifold, starts: Floats, uniform: bool, size: int, rng: np.random.Generator
 ) -> Floats:
     """Return points that have walked from the starts, which may be uniform on the set already."""
-    middle = sheet.nearby(starts)
-    starts = np.where(sheet.rows.hold(middle)[:, None], middle, starts)
-    work = max(sheet.scale.size * sheet.indices.size, sheet.rows.terms // 10, 1)
+    middle = manifold.nearby(starts)
+    starts = np.where(manifold.rows.hold(middle)[:, None], middle, starts)
+    work = max(manifold.scale.size * manifold.indices.size, manifold.rows.terms // 10, 1)
     count = min(-(-size // 2), _WALKERS, max(_MOST_WORK // work, _ENOUGH))
     begin = starts[rng.permutation(len(starts))[np.arange(count) % len(starts)]]
-    walk = Walk(sheet, begin, _unlimited(sheet, starts), rng)
-    first, between = _lengths(sheet)
+    walk = FeasibleWalk(manifold, begin, _unlimited(manifold, starts), rng)
+    first, between = _lengths(manifold)
     first = first // 4 if uniform else first
     between = max(2, min(between, between * 2 * count // _WALKERS))
     steps = first + between * (-(-size // count) - 1)
@@ -146,43 +140,43 @@ def _walked(
         walk.step(learn=step <= first)
         if step >= first and (step - first) % between == 0:
             pool.append(walk.points.copy())
-        if time.monotonic() - last > _QUIET:
+        if time.monotonic() - last > _MESSAGE_SECONDS:
             last = time.monotonic()
             logger.info("%d of %d steps done", step, steps)
     points = np.concatenate((*pool, starts))
-    return points[sheet.rows.hold(points)][:size]
+    return points[manifold.rows.hold(points)][:size]
 
 
-def _lengths(sheet: Sheet) -> tuple[int, int]:
+def _lengths(manifold: EqualityManifold) -> tuple[int, int]:
     """Return how many steps forget where a point began, and how many lie between two uses of it.
 
     Measured on sets whose uniform samples are known (``make bench-sampling``).
     """
-    d = sheet.dimension
-    if sheet.curved:
+    d = manifold.dimension
+    if manifold.curved:
         return 60 + 4 * d, 15 + d // 4
-    linear = sheet.rows.feasible_set.is_linear
+    linear = manifold.rows.feasible_set.is_linear
     return (60 if linear else 200) + 12 * d, 10 + d // 2
 
 
-def _inner(sheet: Sheet, starts: Floats, rng: np.random.Generator) -> Floats:
+def _inner(manifold: EqualityManifold, starts: Floats, rng: np.random.Generator) -> Floats:
     """Return feasible ones among random combinations of the points: they lie farther inside."""
     weights = rng.dirichlet(np.full(len(starts), 0.05), size=4 * _ENOUGH)
     weights[::2] = rng.dirichlet(np.full(len(starts), 1.0), size=2 * _ENOUGH)
-    x = sheet.nearby(weights @ starts)
-    return x[sheet.rows.hold(x)]
+    x = manifold.nearby(weights @ starts)
+    return x[manifold.rows.hold(x)]
 
 
-def _unlimited(sheet: Sheet, points: Floats) -> Integers:
+def _unlimited(manifold: EqualityManifold, points: Floats) -> Integers:
     """Return the variables without both bounds that no row with two limits holds in a range."""
-    fs = sheet.rows.feasible_set
+    fs = manifold.rows.feasible_set
     open_ended = np.flatnonzero(~fs.boxed)
     if len(open_ended) == 0:
         return open_ended
     two_sided = np.flatnonzero(np.isfinite(fs.upper - fs.lower))
     held = np.zeros(fs.n)
-    _, jacobians = sheet.rows.gradients(points[:1], two_sided)
-    J = jacobians[0] * sheet.scale
+    _, jacobians = manifold.rows.gradients(points[:1], two_sided)
+    J = jacobians[0] * manifold.scale
     J = J[np.isfinite(J).all(axis=1)]
     lengths = np.linalg.norm(J, axis=1)
     J = J[lengths > 0] / lengths[lengths > 0, None]

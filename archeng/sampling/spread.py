@@ -10,10 +10,12 @@ Two greedy choices, both with a cost of (points kept) x (points there are):
   are farther from the chosen ones than eight tenths of the least distance that
   :func:`farthest` reaches.
 
-[CWS10] Y. Chen, M. Welling, A. Smola, Super-samples from kernel herding, UAI 2010.
+[CWS10] Y. Chen, M. Welling, A. Smola, Super-samples from kernel herding, UAI 2010,
+arXiv:1203.3472.
 [G85] T. Gonzalez, Clustering to minimize the maximum intercluster distance, Theoretical
-Computer Science 38, 1985.
-[MJ18] S. Mak, V. R. Joseph, Support points, Annals of Statistics 46, 2018.
+Computer Science 38, 1985, doi:10.1016/0304-3975(85)90224-5.
+[MJ18] S. Mak, V. R. Joseph, Support points, Annals of Statistics 46, 2018,
+doi:10.1214/17-AOS1629.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from archeng.distribution import Floats
 _APART = 0.8  # share of the least distance of the farthest-point choice that is kept
 _LESS = 0.95  # factor of the least distance when no point is left
 _REFERENCE = 5000  # points that stand for the whole
-_BLOCK = 500
+_BLOCK = 500  # points whose distances from all others are computed at once
 
 
 def farthest(z: Floats, k: int, first: int, same: float = 1e-10) -> tuple[list[int], float]:

@@ -6,24 +6,26 @@ linear rows (up to rounding errors); the nonlinear ones are found by the shrinki
 slice sampling [N03], which may jump over a gap. So may the shift by a difference of two known
 points, which is tried in between.
 
-With curved equalities a step goes along the tangent and back to the sheet by Newton's method on
+With curved equalities a step goes along the tangent and back to the manifold by Newton's method on
 the normals, and is accepted with the probability that keeps the surface measure invariant, if
 the step back would be found as well [ZHG18]. The length t of a step along the tangent u is
 uniform on the line between the linear rows, and at most S:
 
 .. math:: \frac{q(y \to x)}{q(x \to y)} = \frac{L_x\, |t|^{d-1}}{L_y\, |t'|^{d-1}},
 
-with L the lengths of the two lines and d the dimension of the sheet. S is learned from the share
+with L the lengths of the two lines and d the dimension of the manifold. S is learned from the share
 of accepted steps.
 
 Lengths are in deviations of the variables. Variables whose range nothing limits have a normal
 density around their start instead of a uniform one.
 
-[N03] R. Neal, Slice sampling, Annals of Statistics 31, 2003.
+[N03] R. Neal, Slice sampling, Annals of Statistics 31, 2003,
+doi:10.1214/aos/1056562461.
 [S84] R. Smith, Efficient Monte Carlo procedures for generating points uniformly distributed
-over bounded regions, Operations Research 32, 1984.
+over bounded regions, Operations Research 32, 1984, doi:10.1287/opre.32.6.1296.
 [ZHG18] E. Zappa, M. Holmes-Cerfon, J. Goodman, Monte Carlo on manifolds: sampling densities and
-integrating functions, Communications on Pure and Applied Mathematics 71, 2018.
+integrating functions, Communications on Pure and Applied Mathematics 71, 2018,
+doi:10.1002/cpa.21783.
 """
 
 from __future__ import annotations
@@ -31,8 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from archeng.distribution import Floats, Integers
-from archeng.sampling.rows import Booleans
-from archeng.sampling.sheet import Sheet, along
+from archeng.sampling.manifold import Booleans, EqualityManifold, along
 
 _SHRINKS = 40  # of an interval, before a point stays where it is
 _ENDLESS = 20.0  # length of the part of an endless line that is looked at
@@ -40,17 +41,17 @@ _WIDER = 6.0  # length of an interval, in units of the mean move
 _ACCEPTED = 0.6  # share of accepted steps aimed at
 _LONGEST = 1e6  # no step is longer
 _SPARSE = 500  # directions of few variables that are prepared
-_SHORT = 1e-6  # least length along the sheet of such a direction
+_SHORT = 1e-6  # least length along the manifold of such a direction
 _ROUNDING = 1e-13  # slope of a row along a line, relative to its gradient, that is none
 _RETURNED = 1e-3  # how near a step back has to come, in units of the step
 
 
-class Walk:
+class FeasibleWalk:
     """Points that walk on a feasible set at the same time, each independent of the others.
 
     Parameters
     ----------
-    sheet : Sheet
+    manifold : EqualityManifold
     points : ndarray, shape (k, n)
         Feasible points.
     unlimited : ndarray of int
@@ -59,21 +60,25 @@ class Walk:
     """
 
     def __init__(
-        self, sheet: Sheet, points: Floats, unlimited: Integers, rng: np.random.Generator
+        self,
+        manifold: EqualityManifold,
+        points: Floats,
+        unlimited: Integers,
+        rng: np.random.Generator,
     ) -> None:
         self.points, self._first = points.copy(), points
-        self._sheet, self._rows, self._rng = sheet, sheet.rows, rng
+        self._manifold, self._rows, self._rng = manifold, manifold.rows, rng
         self._unlimited = unlimited
-        self._line = _Line(sheet)
+        self._line = _LineEnds(manifold)
         self._longest = 2.0
         self._factor: Floats | None = None
-        if sheet.curved:
+        if manifold.curved:
             with np.errstate(over="ignore", invalid="ignore"):
-                _, self._gradients, _ = sheet.residuals(self.points)
+                _, self._gradients, _ = manifold.residuals(self.points)
         else:
-            normals = _normals(sheet, self.points)
+            normals = _normals(manifold, self.points)
             self._tangent = np.eye(normals.shape[1]) - normals.T @ normals
-            self._sparse = _sparse_directions(normals, self._line.rows * sheet.scale, rng)
+            self._sparse = _sparse_directions(normals, self._line.rows * manifold.scale, rng)
 
     @np.errstate(divide="ignore", over="ignore", invalid="ignore")
     def step(self, learn: bool) -> float:
@@ -84,14 +89,14 @@ class Walk:
         learn : bool
             Whether the lengths and directions of later steps may depend on the points.
         """
-        if self._sheet.curved:
+        if self._manifold.curved:
             share = self._curved_step()
             if learn:
                 longest = self._longest * np.exp(share - _ACCEPTED)
                 self._longest = float(min(longest, _LONGEST))
             return share
         if learn:
-            self._factor = _factor(self.points / self._sheet.scale)
+            self._factor = _factor(self.points / self._manifold.scale)
         if not self._rows.feasible_set.is_linear:
             self._hop()
         return self._straight_step(learn)
@@ -99,7 +104,7 @@ class Walk:
     # -- no equalities, or linear ones ------------------------------------------------------
 
     def _straight_step(self, learn: bool) -> float:
-        x, rng, scale = self.points, self._rng, self._sheet.scale
+        x, rng, scale = self.points, self._rng, self._manifold.scale
         u = self._directions(len(x))
         left, right = self._placed(*self._line.ends(x, u * scale))
         level = self._log_density(x) + np.log1p(-rng.random(len(x)))
@@ -127,7 +132,7 @@ class Walk:
 
         This leads from one piece of the feasible set to another one.
         """
-        x, rng, scale = self.points, self._rng, self._sheet.scale
+        x, rng, scale = self.points, self._rng, self._manifold.scale
         a, b = self._first[rng.integers(len(self._first), size=(2, len(x)))]
         y = x + ((b - a) / scale) @ self._tangent * scale
         good = np.log(rng.random(len(x))) < self._log_density(y) - self._log_density(x)
@@ -137,7 +142,7 @@ class Walk:
     def _directions(self, k: int) -> Floats:
         """Directions (k, n): of few variables, in the shape of the set, or any, a third each."""
         rng = self._rng
-        u = rng.standard_normal((k, len(self._sheet.scale)))
+        u = rng.standard_normal((k, len(self._manifold.scale)))
         kind = rng.integers(3, size=k)
         if self._factor is not None:
             u[kind == 1] = u[kind == 1] @ self._factor.T
@@ -161,14 +166,14 @@ class Walk:
 
     def _log_density(self, x: Floats) -> Floats:
         fs, i = self._rows.feasible_set, self._unlimited
-        z = (x[:, i] - fs.start[i]) / self._sheet.scale[i]
+        z = (x[:, i] - fs.start[i]) / self._manifold.scale[i]
         return np.asarray(-0.5 * np.sum(z**2, axis=1))
 
     # -- curved equalities ------------------------------------------------------------------
 
     def _curved_step(self) -> float:
-        x, J, rng, scale = self.points, self._gradients, self._rng, self._sheet.scale
-        k, power = len(x), self._sheet.dimension - 1
+        x, J, rng, scale = self.points, self._gradients, self._rng, self._manifold.scale
+        k, power = len(x), self._manifold.dimension - 1
         longest = self._longest * np.exp(0.7 * rng.standard_normal(k))
         u = _unit(along(J, rng.standard_normal(x.shape)))
         inside = rng.random(k) < 0.5
@@ -176,11 +181,11 @@ class Walk:
         t = left + rng.random(k) * (right - left)
         chance = np.log(rng.random(k))
         todo = np.flatnonzero(np.isfinite(t) & (t != 0))
-        y, Jy, found = self._sheet.along_normals(
+        y, Jy, arrived = self._manifold.along_normals(
             x[todo] + (t[todo, None] * u[todo]) * scale, J[todo]
         )
-        found &= self._rows.hold(y)
-        todo, y, Jy = todo[found], y[found], Jy[found]
+        arrived &= self._rows.hold(y)
+        todo, y, Jy = todo[arrived], y[arrived], Jy[arrived]
 
         back = along(Jy, (x[todo] - y) / scale)
         reach = np.linalg.norm(back, axis=1)
@@ -191,9 +196,9 @@ class Walk:
         good = (chance[todo] < ratio) & (reach <= right_y)
         todo, y, Jy, back, reach = todo[good], y[good], Jy[good], back[good], reach[good]
 
-        again, _, found = self._sheet.along_normals(y + back * scale, Jy)
+        again, _, arrived = self._manifold.along_normals(y + back * scale, Jy)
         missed = np.linalg.norm((again - x[todo]) / scale, axis=1)
-        good = found & (missed <= _RETURNED * reach)
+        good = arrived & (missed <= _RETURNED * reach)
         self.points[todo[good]] = y[good]
         self._gradients[todo[good]] = Jy[good]
         return float(np.count_nonzero(good)) / k
@@ -202,22 +207,22 @@ class Walk:
         self, x: Floats, u: Floats, longest: Floats, inside: Booleans
     ) -> tuple[Floats, Floats]:
         """Return the ends (k,) of tangents: the longest steps, some only up to the linear rows."""
-        left, right = self._line.ends(x, u * self._sheet.scale)
+        left, right = self._line.ends(x, u * self._manifold.scale)
         left = np.where(inside, np.maximum(left, -longest), -longest)
         return left, np.where(inside, np.minimum(right, longest), longest)
 
 
-class _Line:
-    """Where lines leave the bounds and the linear rows that are not in the sheet."""
+class _LineEnds:
+    """Where lines leave the bounds and the linear rows that are not in the manifold."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        fs = sheet.rows.feasible_set
-        flat = np.setdiff1d(np.arange(fs.m - fs.n_nonlinear), sheet.indices)
+    def __init__(self, manifold: EqualityManifold) -> None:
+        fs = manifold.rows.feasible_set
+        flat = np.setdiff1d(np.arange(fs.m - fs.n_nonlinear), manifold.indices)
         self._A = fs.constant_jacobian[flat]
         self.rows = self._A[flat >= len(fs.bounded)]
-        self._lower = fs.lower[flat] - sheet.rows.offsets[flat]
-        self._upper = fs.upper[flat] - sheet.rows.offsets[flat]
-        self._level = _ROUNDING * np.linalg.norm(self._A * sheet.scale, axis=1)
+        self._lower = fs.lower[flat] - manifold.rows.offsets[flat]
+        self._upper = fs.upper[flat] - manifold.rows.offsets[flat]
+        self._level = _ROUNDING * np.linalg.norm(self._A * manifold.scale, axis=1)
         self._box = fs.box()
 
     def ends(self, x: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -234,17 +239,17 @@ class _Line:
         return np.clip(x, *self._box)
 
 
-def _normals(sheet: Sheet, points: Floats) -> Floats:
-    """Orthonormal normals (m_e, n) of a sheet without curvature."""
-    if len(sheet.indices) == 0:
-        return np.zeros((0, len(sheet.scale)))
-    _, jacobian, _ = sheet.residuals(points[:1])
+def _normals(manifold: EqualityManifold, points: Floats) -> Floats:
+    """Orthonormal normals (m_e, n) of a manifold without curvature."""
+    if len(manifold.indices) == 0:
+        return np.zeros((0, len(manifold.scale)))
+    _, jacobian, _ = manifold.residuals(points[:1])
     q, _ = np.linalg.qr(jacobian[0].T)
     return np.asarray(q.T)
 
 
 def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) -> Floats:
-    """Directions (r, n) along the sheet in which as few variables as possible change.
+    """Directions (r, n) along the manifold in which as few variables as possible change.
 
     Lines in such directions are longer where many bounds are near, as in the corners of a
     simplex. Half of them also leave one of the linear rows (m_l, n) unchanged.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from archeng import Model
 from archeng.model import compile_model
-from archeng.sampling.rows import Rows
+from archeng.sampling.manifold import RowEvaluator
 from case_studies import cec2006, engineering
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Case:
 def rejection(model: Model, low: Floats | None = None, high: Floats | None = None) -> Sampler:
     """Return uniform points of the box that are feasible."""
     fs = compile_model(model)
-    rows = Rows(fs)
+    rows = RowEvaluator(fs)
     box = fs.box()
     lower, upper = box[0] if low is None else low, box[1] if high is None else high
 

@@ -40,7 +40,15 @@ SECTIONS = {
     "Reference": ("docs/reference", ["api", "settings", "statuses", "errors", "cli"]),
     "Explanation": (
         "docs/explanation",
-        ["algorithm", "surrogate", "architecture", "when_not", "decisions", "deviations"],
+        [
+            "algorithm",
+            "surrogate",
+            "architecture",
+            "extending",
+            "when_not",
+            "decisions",
+            "deviations",
+        ],
     ),
     "Benchmarks": ("docs/benchmarks", ["README", "paper/README", "surrogate/README", "peers"]),
     "Case studies": ("case_studies", ["README", "welded_beam/README"]),

@@ -8,10 +8,10 @@ from diagnose_helpers import assert_minimal
 from scipy.optimize import linprog
 
 import archeng
-from archeng.diagnose import examine
+from archeng.diagnose.designs import DesignSearch
 from archeng.model import Model
 from case_studies import cec2006, engineering
-from case_studies.broken_models import MODELS, judge, planting
+from case_studies.broken_models import MODELS, judge, planting, pyomo_tools
 from case_studies.broken_models.__main__ import main
 from case_studies.cec2006.g17_g20 import _G20_DENSITY, _G20_MASS, _G20_PRESSURE
 from case_studies.cec2006.suite import EQUALITY_TOLERANCE
@@ -96,7 +96,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture(scope="module")
 def g20() -> archeng.Diagnosis:
     with pytest.MonkeyPatch.context() as patch:  # the search of a run, tested elsewhere
-        patch.setattr(examine, "last_resort", lambda search, k, rng: np.zeros((0, 24)))
+        patch.setattr(DesignSearch, "last_resort", lambda search, k, rng: np.zeros((0, 24)))
         return archeng.diagnose(cec2006.problem("g20").model)
 
 
@@ -136,3 +136,10 @@ def test_the_conflict_of_g20_is_one(g20: archeng.Diagnosis) -> None:
     whole = 1 + EQUALITY_TOLERANCE
     moles = (1.671 - EQUALITY_TOLERANCE - whole / density.min()) / (0.7302 * 530 * 14.7 / 40)
     assert moles * lightest > whole
+
+
+def test_pyomo_calls_a_row_impossible_that_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    pyomo_tools.compare_rounding(1e12, np.random.default_rng(1))
+    text = capsys.readouterr().out
+    assert "called impossible by archeng 0" in text
+    assert "by fbbt 0" not in text

@@ -8,7 +8,8 @@ import pytest
 from diagnose_helpers import assert_minimal
 
 import archeng
-from archeng.diagnose import Diagnosis, examine
+from archeng.diagnose import Diagnosis
+from archeng.diagnose.designs import DesignSearch
 from archeng.model import Model
 
 
@@ -168,7 +169,7 @@ def test_a_row_that_is_undefined_where_the_others_hold() -> None:
 
 
 def test_constraints_that_leave_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine, "last_resort", lambda search, k, rng: np.zeros((0, 3)))
+    monkeypatch.setattr(DesignSearch, "last_resort", lambda search, k, rng: np.zeros((0, 3)))
     model, (x, y, _) = box()
     model.subject_to(x + y <= 1, name="low")
     model.subject_to(x + y >= 1 + 1e-10, name="high")

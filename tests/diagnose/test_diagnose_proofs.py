@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archeng.diagnose.build import system_of
-from archeng.diagnose.contract import inner_box, proves_conflict
+from archeng.diagnose.elastic import certified
 from archeng.diagnose.graph import graph_of, guarded
-from archeng.diagnose.intervals import EmptyError, forward
-from archeng.diagnose.linear import certified
+from archeng.diagnose.intervals import EmptyError, forward, inner_box, proves_conflict
+from archeng.diagnose.limits import LimitSystem, system_of
 from archeng.diagnose.oracle import Oracle
-from archeng.diagnose.system import System
 from archeng.diagnose.terms import TermProgram
 from archeng.model import Model
 
@@ -91,7 +89,7 @@ def rows(x: list, numbers: np.random.Generator) -> list:
     ]
 
 
-def system_through(point: np.ndarray, seed: int) -> System:
+def system_through(point: np.ndarray, seed: int) -> LimitSystem:
     """A system whose rows hold at a point with little room."""
     numbers = np.random.default_rng(seed)
     model = Model("through")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import archeng
-from archeng.diagnose.build import system_of
-from archeng.diagnose.regions import feasible_share
+from archeng.diagnose.designs import feasible_share
+from archeng.diagnose.limits import system_of
 from archeng.model import Model
 from case_studies.cec2006 import problem
 

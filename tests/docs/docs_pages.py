@@ -87,7 +87,7 @@ def run_page(page: Path, folder: Path, languages: tuple[str, ...]) -> dict[str, 
             continue
         elif block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as stream:
-                exec(compile(block.text, where, "exec"), namespace)
+                exec(compile(block.text, where, "exec", dont_inherit=True), namespace)
             printed = stream.getvalue()
         else:
             printed = run_shell(block.text, folder)

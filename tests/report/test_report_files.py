@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from report_studies import HOSTILE, HOSTILE_MESSAGE, run
 
-from archeng import Result, StopReason, read_journal
+from archeng import Result, Settings, StopReason, read_journal
 from archeng.cli import main
 from archeng.errors import SettingsError
 from archeng.plain_text import short
@@ -95,6 +95,13 @@ def test_the_page_says_what_was_asked_and_found(beam: Page, journal: Path) -> No
     targets = {v for t, n, v in beam.attributes if t == "section" and n == "id"}
     links = {str(v)[1:] for t, n, v in beam.attributes if t == "a" and n == "href"}
     assert links == targets
+
+
+def test_only_settings_that_were_changed_are_marked() -> None:
+    result = run("can", max_evaluations=6, settings=Settings(tol_x=1e-9))
+    html = sections(result)[-1].html
+    assert re.findall(r'<tr class="marked"><td>(\w+)</td>', html) == ["tol_x"]
+    assert "MISSING" not in html
 
 
 def test_hostile_names_are_text(strange: Page) -> None:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pypdf
 import pytest
 from report_studies import run
 
-from archeng import Design, Evaluation, Model, Result, read_journal, solve
+from archeng import Design, Evaluation, Model, read_journal, solve
 from archeng.cli import main
 from archeng.errors import MissingPackageError, SettingsError
 from archeng.report import pdf, sections
+from archeng.report.pdf import printed
 
 pytestmark = pytest.mark.slow
 
@@ -105,11 +107,6 @@ def test_other_alphabets(tmp_path: Path) -> None:
 # -- browsers that are missing, or fail --------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return run("can", max_evaluations=4)
-
-
 @pytest.fixture
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for reports; programs beside it come before all others."""
@@ -126,7 +123,8 @@ def fake_browser(out: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_without_a_browser(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("can", max_evaluations=4)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingPackageError, match=r"apt install chromium.*print it") as caught:
         result.report(tmp_path / "run.pdf")
@@ -135,28 +133,41 @@ def test_without_a_browser(result: Result, tmp_path: Path, monkeypatch: pytest.M
     result.report(tmp_path / "run.html")
 
 
-def test_a_browser_that_fails(result: Result, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+PAGE = b"<!DOCTYPE html><title>page</title><p>hello"
+
+
+def test_a_browser_that_fails(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_browser(out, "echo no display >&2; exit 1")
     with pytest.raises(SettingsError, match=r"no display.*print it"):
-        result.report(out / "run.pdf")
+        printed(PAGE, out)
     monkeypatch.setattr(pdf, "_SECONDS", 0.5)
     fake_browser(out, "exec sleep 60")
     with pytest.raises(SettingsError, match=r"within 0\.5 s.*print it"):
-        result.report(out / "run.pdf")
+        printed(PAGE, out)
     assert not list(out.iterdir())
 
 
-def test_what_the_browser_is_told(result: Result, out: Path) -> None:
+def test_a_browser_that_hangs_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "_SECONDS", 0.15)  # less than Chromium needs
+    with pytest.raises(SettingsError, match="did not print"):
+        printed(PAGE, tmp_path)
+    assert not list(tmp_path.iterdir())
+    running = [p.info["cmdline"] or [] for p in psutil.process_iter(["cmdline"])]
+    assert not [c for c in running if str(tmp_path) in " ".join(c)]
+
+
+def test_what_the_browser_is_told(out: Path) -> None:
     """A new profile, no network in the background, and the page from a file."""
     told = out.parent / "told.txt"
     save = 'for a in "$@"; do case $a in --print-to-pdf=*) echo hello > "${a#*=}";; esac; done'
     fake_browser(out, f'printf "%s\\n" "$@" > {told}\n{save}')
-    result.report(out / "run.pdf")
-    assert (out / "run.pdf").read_text() == "hello\n"
+    assert printed(PAGE, out) == b"hello\n"
     arguments = told.read_text().splitlines()
     for flag in ("--headless", "--disable-background-networking", "--disable-sync"):
         assert flag in arguments
     assert ("--no-sandbox" in arguments) == (os.geteuid() == 0)
     assert any(a.startswith("--user-data-dir=") for a in arguments)
     assert arguments[-1].startswith("file://")
-    assert [p.name for p in out.iterdir()] == ["run.pdf"]
+    assert not list(out.iterdir())

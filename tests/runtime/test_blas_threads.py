@@ -38,8 +38,9 @@ def threads() -> set[int]:
 
 
 @pytest.fixture(autouse=True)
-def chosen() -> Iterator[None]:
-    """Two BLAS threads, whatever the machine or its environment says."""
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two BLAS threads, whatever the machine or its environment says, also where one is loaded."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", str(CHOSEN))
     with threadpool_limits(limits=CHOSEN, user_api="blas"):
         assert threads() == {CHOSEN}
         yield

@@ -10,7 +10,7 @@ from archeng.model import compile_model
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_point_comes_back_to_the_sheet(seed: int) -> None:
+def test_no_point_comes_back_to_the_manifold(seed: int) -> None:
     model = Model("arcs")
     x = model.variable("x", start=2.1149237, scale=0.55714093)
     y = model.variable("y", start=2.87705867, scale=1.0514435)

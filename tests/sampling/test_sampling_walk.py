@@ -1,4 +1,4 @@
-"""Rows at many points, the sheet of the equalities, and walks that become uniform."""
+"""Rows at many points, the manifold of the equalities, and walks that become uniform."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 
 from archeng import Model
 from archeng.model import compile_model
-from archeng.sampling.rows import Rows
-from archeng.sampling.sheet import Sheet, make_sheet
-from archeng.sampling.walk import Walk
+from archeng.sampling.manifold import EqualityManifold, RowEvaluator, equality_manifold
+from archeng.sampling.walk import FeasibleWalk
 
 NONE = np.zeros(0, dtype=np.intp)
 
@@ -32,14 +31,14 @@ def mixed() -> Model:
     return model
 
 
-def sheet_of(model: Model, points) -> Sheet:
+def manifold_of(model: Model, points) -> EqualityManifold:
     fs = compile_model(model)
-    return make_sheet(Rows(fs), fs.scale, np.array(points, dtype=float))
+    return equality_manifold(RowEvaluator(fs), fs.scale, np.array(points, dtype=float))
 
 
 def walked(model: Model, start, steps: int, count: int = 2000, unlimited=NONE, seed: int = 1):
-    walk = Walk(
-        sheet_of(model, [start]),
+    walk = FeasibleWalk(
+        manifold_of(model, [start]),
         np.repeat([np.array(start, dtype=float)], count, axis=0),
         np.array(unlimited, dtype=np.intp),
         np.random.default_rng(seed),
@@ -54,7 +53,7 @@ def walked(model: Model, start, steps: int, count: int = 2000, unlimited=NONE, s
 def test_rows_at_many_points_are_those_at_each(k: int) -> None:
     fs = compile_model(mixed())
     x = np.random.default_rng(1).uniform(-2, 2, (k, 3))
-    rows = Rows(fs)
+    rows = RowEvaluator(fs)
     single = np.array([fs.values(p) for p in x])
     assert rows.values(x).tobytes() == single.tobytes()
     np.testing.assert_array_equal(rows.hold(x), [fs.is_feasible(p) for p in x])
@@ -63,14 +62,14 @@ def test_rows_at_many_points_are_those_at_each(k: int) -> None:
 def test_undefined_rows_do_not_hold() -> None:
     fs = compile_model(mixed())
     x = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    assert Rows(fs).hold(x).tolist() == [False, True]
+    assert RowEvaluator(fs).hold(x).tolist() == [False, True]
 
 
 def test_gradients_of_chosen_rows() -> None:
     fs = compile_model(mixed())
     x = np.random.default_rng(1).uniform(0.1, 2, (40, 3))
     chosen = np.array([1, 3, 5])
-    values, jacobian = Rows(fs).gradients(x, chosen)
+    values, jacobian = RowEvaluator(fs).gradients(x, chosen)
     for k in range(40):
         v, J = fs.values_and_jacobian(x[k])
         np.testing.assert_allclose(values[k], v[chosen], rtol=1e-14)
@@ -83,9 +82,9 @@ def test_dependent_equalities_count_once() -> None:
     model.subject_to(ca.sumsqr(x) == 1)
     model.subject_to(2 * ca.sumsqr(x) == 2)
     model.subject_to(x[0] == x[1])
-    sheet = sheet_of(model, [[0.5, 0.5, np.sqrt(0.5)]])
-    assert sheet.dimension == 1
-    assert sheet.curved
+    manifold = manifold_of(model, [[0.5, 0.5, np.sqrt(0.5)]])
+    assert manifold.dimension == 1
+    assert manifold.curved
 
 
 def test_thin_rows_are_equalities() -> None:
@@ -93,15 +92,15 @@ def test_thin_rows_are_equalities() -> None:
     x = model.variable("x", shape=2, lower=-2, upper=2)
     model.subject_to(ca.sumsqr(x), lower=1, upper=1 + 1e-5)
     model.subject_to(x[0] + x[1], lower=-5, upper=5)
-    assert sheet_of(model, [[1.0, 0.0]]).dimension == 1
+    assert manifold_of(model, [[1.0, 0.0]]).dimension == 1
 
 
-def test_points_near_the_sheet_come_onto_it() -> None:
-    sheet = sheet_of(torus(), [[1.4, 0.0, 0.0]])
+def test_points_near_the_manifold_come_onto_it() -> None:
+    manifold = manifold_of(torus(), [[1.4, 0.0, 0.0]])
     x = np.random.default_rng(1).normal(size=(50, 3)) * 0.1 + [1.4, 0, 0]
-    _, _, on = sheet.residuals(sheet.nearby(x))
+    _, _, on = manifold.residuals(manifold.nearby(x))
     assert on.mean() > 0.9
-    assert sheet.residuals(x)[2].mean() < 0.1
+    assert manifold.residuals(x)[2].mean() < 0.1
 
 
 def test_torus_gets_the_surface_measure() -> None:
@@ -162,10 +161,10 @@ def test_pieces_get_shares_by_area() -> None:
     model = Model()
     x = model.variable("x", shape=2, lower=-10, upper=10)
     model.subject_to(ca.fmin(ca.sumsqr(x - 5) - 0.04, ca.sumsqr(x + 5) - 0.01) <= 0)
-    sheet = sheet_of(model, [[5.0, 5.0]])
+    manifold = manifold_of(model, [[5.0, 5.0]])
     rng = np.random.default_rng(1)
     begin = np.where(np.arange(1000)[:, None] % 2, 5.0, -5.0) + 0.05 * rng.uniform(-1, 1, (1000, 2))
-    walk = Walk(sheet, begin, NONE, rng)
+    walk = FeasibleWalk(manifold, begin, NONE, rng)
     for _ in range(60):
         walk.step(learn=False)
     assert np.mean(walk.points[:, 0] > 0) == pytest.approx(0.8, abs=4 * 0.4 / np.sqrt(1000))

@@ -1,8 +1,8 @@
-r"""The *sheet* of a feasible set: where its equalities hold.
+r"""The equality manifold of a feasible set, and its rows at many points at once.
 
 Rows :math:`c_j - t_j \le r_j(x) \le c_j + t_j` count as equalities :math:`r_j(x) = c_j` if they
 were declared so, or if they leave less than a thousandth of a deviation of room. The dimension
-of the sheet is d = n - m_e, with m_e independent equalities.
+of the manifold is d = n - m_e, with m_e independent equalities.
 
 Coordinates are those of the model divided by the deviations s (n,) of the variables; gradients
 have about length one.
@@ -10,25 +10,107 @@ have about length one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats, Integers
-from archeng.sampling.rows import Booleans, Rows
+from archeng.model import FeasibleSet
+from archeng.model.functions import FastFunction
 
+Booleans = NDArray[np.bool_]
+
+_CHUNK = 32  # points evaluated by one call of a compiled function
 _THIN = 1e-3  # room that a row leaves, in deviations, below which it counts as an equality
 _DEPENDENT = 1e-8  # least length of an independent gradient, after the others are taken out
-_STEPS = 8  # of Newton's method
+_STEPS = 8  # of Newton's method, before a point counts as not on the manifold
+
+
+class RowEvaluator:
+    """Evaluates all rows of a feasible set at many points; the compiled functions are kept."""
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        self.feasible_set = feasible_set
+
+    def values(self, x: Floats) -> Floats:
+        """Values (k, m) of the rows at points (k, n), bit for bit those of the feasible set."""
+        fs = self.feasible_set
+        result = np.empty((len(x), fs.m))
+        for part, inputs in _chunks(x):
+            size = part.stop - part.start
+            if size < _CHUNK // 4:
+                result[part] = [fs.values(point) for point in x[part]]
+            else:
+                result[part] = self._values(inputs)[0].T[:size]
+        return result
+
+    def hold(self, x: Floats) -> Booleans:
+        """Whether every row holds, exactly, at each of the points (k, n)."""
+        fs = self.feasible_set
+        values = self.values(x)
+        return np.asarray(((values >= fs.least) & (values <= fs.most)).all(axis=1))
+
+    def gradients(self, x: Floats, rows: Integers) -> tuple[Floats, Floats]:
+        """Values (k, r) and gradients (k, r, n) of some rows at points (k, n)."""
+        fs = self.feasible_set
+        n_flat = fs.m - fs.n_nonlinear
+        flat = rows < n_flat
+        values = np.empty((len(x), len(rows)))
+        jacobian = np.empty((len(x), len(rows), fs.n))
+        constant = fs.constant_jacobian[rows[flat]]
+        values[:, flat] = x @ constant.T + self.offsets[rows[flat]]
+        jacobian[:, flat] = constant
+        if not flat.all():
+            curved = rows[~flat] - n_flat
+            for part, inputs in _chunks(x):
+                v, J = self._jacobian(inputs)
+                size = part.stop - part.start
+                J = J.reshape(fs.n_nonlinear, fs.n, -1, order="F").transpose(2, 0, 1)
+                values[part, ~flat] = v.T[:size, curved]
+                jacobian[part, ~flat] = J[:size, curved]
+        return values, jacobian
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """Constant terms (m_b + m_l,) of the bound and linear rows."""
+        fs = self.feasible_set
+        return fs.values(np.zeros(fs.n))[: fs.m - fs.n_nonlinear]
+
+    @property
+    def terms(self) -> int:
+        """Size of the rows: operations of one evaluation."""
+        return max(int(self.feasible_set.all_rows.function.n_instructions()), 1)
+
+    @cached_property
+    def _values(self) -> FastFunction:
+        return FastFunction(self.feasible_set.all_rows.function.map(_CHUNK), matrices=(0,))
+
+    @cached_property
+    def _jacobian(self) -> FastFunction:
+        function = self.feasible_set.nonlinear_rows_and_jacobian.function
+        return FastFunction(function.map(_CHUNK), matrices=(0, 1))
+
+
+def _chunks(x: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Slices of points with their transpose (n, _CHUNK), the last one filled up."""
+    for first in range(0, len(x), _CHUNK):
+        part = slice(first, min(first + _CHUNK, len(x)))
+        block = x[part]
+        if len(block) < _CHUNK:
+            block = np.concatenate((block, np.repeat(block[:1], _CHUNK - len(block), axis=0)))
+        yield part, block.T
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class EqualityManifold:
     """The independent equalities of a feasible set, scaled.
 
     Attributes
     ----------
-    rows : Rows
+    rows : RowEvaluator
     scale : ndarray, shape (n,)
         Deviations s of the variables.
     indices : ndarray of int, shape (m_e,)
@@ -40,7 +122,7 @@ class Sheet:
         Whether one of them is not linear.
     """
 
-    rows: Rows
+    rows: RowEvaluator
     scale: Floats
     indices: Integers
     middle: Floats
@@ -50,7 +132,7 @@ class Sheet:
 
     @property
     def dimension(self) -> int:
-        """Dimension d of the sheet."""
+        """Dimension d of the manifold."""
         return len(self.scale) - len(self.indices)
 
     def residuals(self, x: Floats) -> tuple[Floats, Floats, Booleans]:
@@ -62,7 +144,7 @@ class Sheet:
 
     @np.errstate(over="ignore", invalid="ignore")
     def nearby(self, x: Floats) -> Floats:
-        """Points (k, n) on the sheet near given ones, where the Gauss-Newton method finds one."""
+        """Points (k, n) on the manifold near given ones, where Gauss-Newton finds one."""
         if len(self.indices) == 0:
             return x
         y = x.copy()
@@ -77,16 +159,16 @@ class Sheet:
         return y
 
     def along_normals(self, start: Floats, normals: Floats) -> tuple[Floats, Floats, Booleans]:
-        """Newton's method from points (k, n) along fixed normals (k, m_e, n) to the sheet.
+        """Newton's method from points (k, n) along fixed normals (k, m_e, n) to the manifold.
 
-        Returns the points, the gradients there, and which of them are on the sheet.
+        Returns the points, the gradients there, and which of them are on the manifold.
         """
-        y, J, found = start.copy(), np.empty_like(normals), np.zeros(len(start), dtype=bool)
+        y, J, arrived = start.copy(), np.empty_like(normals), np.zeros(len(start), dtype=bool)
         a = np.zeros(normals.shape[:2])
         todo = np.arange(len(start))
         for _ in range(_STEPS):
             gap, gradients, on = self.residuals(y[todo])
-            found[todo[on]], J[todo[on]] = True, gradients[on]
+            arrived[todo[on]], J[todo[on]] = True, gradients[on]
             usable = ~on & _finite(gap) & _finite(gradients)
             if not usable.any():
                 break
@@ -94,11 +176,11 @@ class Sheet:
             normals = normals if usable.all() else normals[usable]
             a -= solve_each(gradients @ normals.transpose(0, 2, 1), gap)
             y[todo] = start[todo] + times(a, normals) * self.scale
-        return y, J, found
+        return y, J, arrived
 
 
 def along(J: Floats, v: Floats) -> Floats:
-    """Parts (k, n) of vectors (k, n) along the sheet with gradients J (k, m_e, n)."""
+    """Parts (k, n) of vectors (k, n) along the manifold with gradients J (k, m_e, n)."""
     return v - times(solve_each(J @ J.transpose(0, 2, 1), (J @ v[:, :, None])[:, :, 0]), J)
 
 
@@ -123,7 +205,7 @@ def solve_each(M: Floats, b: Floats) -> Floats:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def make_sheet(rows: Rows, scale: Floats, points: Floats) -> Sheet:
+def equality_manifold(rows: RowEvaluator, scale: Floats, points: Floats) -> EqualityManifold:
     """Find the equalities by their gradients at feasible points (k, n), and drop dependent ones."""
     fs = rows.feasible_set
     width = fs.upper - fs.lower
@@ -142,7 +224,7 @@ def make_sheet(rows: Rows, scale: Floats, points: Floats) -> Sheet:
             kept = independent
     of = np.flatnonzero(thin)[kept]
     indices = finite[of]
-    return Sheet(
+    return EqualityManifold(
         rows,
         scale,
         indices,

@@ -12,7 +12,7 @@ import pytest
 import archeng
 from archeng import Model
 from archeng.errors import InfeasibleModelError
-from archeng.sampling import Patience
+from archeng.sampling.search import SearchDeadline
 
 
 def ellipsoids(n: int, count: int) -> Model:
@@ -36,8 +36,8 @@ def test_max_time_covers_the_search() -> None:
 def test_a_limit_without_max_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("archeng.sampling.patience.SEARCH_SECONDS", 0.5)
-    monkeypatch.setattr("archeng.sampling.patience._QUIET", 0.0)
+    monkeypatch.setattr("archeng.sampling.search.SEARCH_SECONDS", 0.5)
+    monkeypatch.setattr("archeng.sampling.search._QUIET", 0.0)
     with (
         caplog.at_level(logging.WARNING, logger="archeng"),
         pytest.raises(InfeasibleModelError, match=r"was found in \d+ s"),
@@ -57,7 +57,7 @@ def test_a_search_that_ends_by_itself_says_so() -> None:
 def test_without_a_limit_by_the_user_the_speed_does_not_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("archeng.sampling.patience.SEARCH_SECONDS", 0.0)
-    assert not Patience("m").over(found=1, attempts=3)
-    assert Patience("m").over(found=0, attempts=3)
-    assert Patience("m", 0.0).over(found=1, attempts=3)
+    monkeypatch.setattr("archeng.sampling.search.SEARCH_SECONDS", 0.0)
+    assert not SearchDeadline("m").over(points=1, attempts=3)
+    assert SearchDeadline("m").over(points=0, attempts=3)
+    assert SearchDeadline("m", 0.0).over(points=1, attempts=3)
