@@ -96,15 +96,15 @@ def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | Non
 
     None if neither the objectives nor the simulated constraints differ.
     """
-    good = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
-    if not good.any():
+    usable = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
+    if not usable.any():
         return None
-    u, f = frame.coordinates(past.points[good]), past.objectives[good]
+    u, f = frame.coordinates(past.points[usable]), past.objectives[usable]
     distances = np.sqrt(np.sum(u**2, axis=1))
-    told = _tells(distances, f)
-    u, f, distances = u[told], f[told], distances[told]
+    informative = _informative(distances, f)
+    u, f, distances = u[informative], f[informative], distances[informative]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], past.simulated[good][told][chosen]
+    f, u, simulated = f[chosen], u[chosen], past.simulated[usable][informative][chosen]
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
@@ -122,8 +122,8 @@ def _median(a: Floats) -> float:
     return float(ordered[half] if len(a) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
-def _tells(distances: Floats, f: Floats) -> NDArray[np.bool_]:
-    """Whether designs (p,) tell something: those next to the centre that differ by rounding do not.
+def _informative(distances: Floats, f: Floats) -> NDArray[np.bool_]:
+    """Whether designs (p,) are to be used: not those next to the centre that differ by rounding.
 
     A search that has arrived piles up designs there; a model fitted to their rounding errors would
     promise gains for ever.

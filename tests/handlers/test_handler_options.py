@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from handlers_helpers import box, wedge
+from handlers_helpers import SearchName, box, settings_of, wedge
 
 import archeng
+from archeng.codec import decode, dumps, loads
 from archeng.errors import SettingsError
 from archeng.handlers import HandlerParts, Population, Resampling, Search
 from archeng.handlers.base import Handler, as_sampled, last_if_undefined, plain_search, updated
 from archeng.runner import handlers
+from archeng.settings import HandlerName
 from archeng.strategy import sample
+from archeng.surrogate import AssistedSearch
 
 REFUSED: dict[str, tuple[str, Mapping[str, Any], list[str]]] = {
     "typo": ("resampling", {"max_sample": 5}, ["handler='resampling'", "max_samples"]),
@@ -45,10 +48,6 @@ def test_wrong_options_are_refused_before_any_call(case: str) -> None:
 
 
 def test_every_name_of_the_settings_is_in_the_table() -> None:
-    from typing import get_args
-
-    from archeng.settings import HandlerName
-
     assert set(handlers.HANDLERS) == set(get_args(HandlerName))
 
 
@@ -105,3 +104,39 @@ def test_options_reach_the_handler() -> None:
             settings = archeng.Settings(handler="resampling", handler_options=given)
             archeng.Run(box(2, 0), seed=1, settings=settings)
     assert seen == [500, 77]
+
+
+STATES = [*get_args(HandlerName), "assisted"]
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_states_are_written_and_read_by_their_types(name: SearchName) -> None:
+    """After every generation, bit for bit: nothing of a search is lost in a journal."""
+    model = box(3, 2) if name == "ap-bch" else wedge()
+
+    def bowl(design: archeng.Design) -> float:
+        return float(np.sum((design.x - 0.5) ** 2))
+
+    run = archeng.Run(model, bowl, seed=1, max_evaluations=60, settings=settings_of(name))
+    kind = run.search.handler.state_type
+    while not run.stopped:
+        run.step()
+        text = dumps(run.state.search)
+        assert dumps(decode(kind, loads(text))) == text
+
+
+def test_the_state_of_a_local_search_too() -> None:
+    def disc(design: archeng.Design) -> archeng.Evaluation:
+        x = design.x
+        return archeng.Evaluation(float(np.sum(x)), constraints={"size": float(np.sum(x**2))})
+
+    run = archeng.Run(wedge(), disc, seed=1, max_evaluations=40, simulated={"size": (None, 9.0)})
+    trials = set()
+    while not run.stopped:
+        run.step()
+        search = run.state.search
+        assert isinstance(search, AssistedSearch)
+        assert dumps(decode(AssistedSearch, loads(dumps(search)))) == dumps(search)
+        if search.local is not None and search.local.trial is not None:
+            trials.add(search.local.trial.kind)
+    assert trials
