@@ -109,10 +109,7 @@ def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) ->
 
 
 def sample_population(
-    search: Search,
-    repairer: RepairsMany,
-    rng: np.random.Generator,
-    past: Floats | None = None,
+    search: Search, repairer: RepairsMany, rng: np.random.Generator, past: Floats | None = None
 ) -> Population:
     """Sample and repair the candidates; ``past`` as in :func:`repair_population`."""
     x = sample(search.state, search.parameters, rng)
