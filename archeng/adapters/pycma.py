@@ -195,7 +195,7 @@ class Arch:
         for design in designs:
             if design is not None:
                 self._gate.check(design.x)
-        return designs
+        return [None if d is None else d.copy() for d in designs]  # what is recorded stays here
 
     def tell(self, objectives: Sequence[Any]) -> None:
         """Rank the candidates and let pycma learn from them as sampled.

@@ -57,10 +57,6 @@ class Options:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
 
-    def calls_left(self, made: int) -> int | None:
-        """Return how many calls the budget still allows; None without a budget."""
-        return None if self.max_evaluations is None else max(self.max_evaluations - made, 0)
-
     def out_of_time(self, seconds: float) -> bool:
         """Whether no further call may begin after so many seconds."""
         return self.max_time is not None and seconds >= self.max_time

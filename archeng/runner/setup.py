@@ -205,12 +205,12 @@ def _earlier(model: Model, runtime: Runtime, limits: Limits) -> dict[bytes, Call
 
     Those that lack one are left out: their designs have to be simulated again.
     """
-    found: dict[bytes, Call] = {}
+    calls: dict[bytes, Call] = {}
     for path in runtime.reuse:
         for key, e in finished_designs(path, model.element_names()).items():
             if all(name in e.constraints for name in limits.names):
                 values = {name: e.constraints[name] for name in limits.names}
-                found[key] = Call(
+                calls[key] = Call(
                     CallStatus.REUSED, e.objective, "", 0.0, constraints=values, outputs=e.outputs
                 )
-    return found
+    return calls
