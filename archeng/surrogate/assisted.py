@@ -28,7 +28,7 @@ from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
 from archeng.surrogate.data import Frame
-from archeng.surrogate.local import LocalEnd, LocalSearch, LocalState
+from archeng.surrogate.local import LocalSearch, LocalState
 from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import ProposalKind, widened
@@ -84,8 +84,11 @@ class Assisted(Handler[AssistedSearch]):
         objectives = np.where(self._limits.hold(outcomes.simulated), outcomes.objectives, np.nan)
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
-        if population.proposed and search.phase is Phase.LOCAL:
-            search = self._after_local(search, outcomes)
+        if population.proposed and search.local is not None:
+            local = self._local.judged(
+                search.local, float(outcomes.objectives[0]), outcomes.simulated[0]
+            )
+            search = rounds.after_trial(search, local, with_limits=bool(self._limits))
         elif population.proposed:
             search = rounds.after_proposals(search, lowest, self._settings)
         else:
@@ -94,8 +97,7 @@ class Assisted(Handler[AssistedSearch]):
             search = rounds.after_global_generation(search, objectives)
             if self._limits:
                 surpassed = self._surpassed(search.local, lowest)
-                phase = Phase.CONSULT if search.may_propose else Phase.ARCH
-                search = replace(search, phase=phase, inject=False)
+                search = rounds.after_generation_with_limits(search)
             else:
                 search = rounds.after_generation(search, improved, self._settings)
         if search.phase is Phase.CONSULT:
@@ -169,18 +171,6 @@ class Assisted(Handler[AssistedSearch]):
         more = self._local.companions(local, past, self._settings.proposals - 1)
         return _proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
-    def _after_local(self, search: AssistedSearch, outcomes: Outcomes) -> AssistedSearch:
-        """LOCAL -> CONSULT, or ARCH after many misses with simulated constraints."""
-        before = search.local
-        assert before is not None
-        local = self._local.judged(before, float(outcomes.objectives[0]), outcomes.simulated[0])
-        tired = local.misses >= rounds.longest_round(len(local.centre))
-        if tired:
-            local = replace(local, misses=0)
-        inject = search.inject or local.centre is not before.centre
-        phase = Phase.ARCH if tired and self._limits else Phase.CONSULT
-        return replace(search, local=local, inject=inject, phase=phase)
-
     def _consulted(
         self, search: AssistedSearch, past: PastCalls, surpassed: bool
     ) -> AssistedSearch:
@@ -189,25 +179,17 @@ class Assisted(Handler[AssistedSearch]):
         ``surpassed``: ARCH has found a better design than the local search, which goes on there.
         """
         best, local = self._best(search, past), search.local
-        search = replace(search, phase=Phase.ARCH)
         if best is None:
-            return search
+            return replace(search, phase=Phase.ARCH)
         if not self._limits and _beaten(search, past, best):
-            return replace(search, ended=StopReason.MODEL_EXHAUSTED)
+            return replace(search, phase=Phase.ARCH, ended=StopReason.MODEL_EXHAUSTED)
         if local is None:
             lengths = c.LOCAL_FIRST if self._limits else c.LOCAL_CLOSING
             local = self._local.begin(past, best, *lengths)
         elif surpassed:
             local = self._local.moved(local, past, best)
         local = self._local.advanced(local, past)
-        if local.ended is LocalEnd.STALLED and self._violates(local):
-            return replace(search, local=None)
-        ended = None
-        if local.ended is not None:
-            shown = local.ended is LocalEnd.SHOWN
-            ended = StopReason.CONVERGED if shown else StopReason.MODEL_EXHAUSTED
-        phase = Phase.ARCH if local.trial is None else Phase.LOCAL
-        return replace(search, local=local, phase=phase, ended=ended)
+        return rounds.after_consulting(search, local, self._violates(local))
 
     def _surpassed(self, local: LocalState | None, lowest: float) -> bool:
         """Whether a generation of ARCH has found a better design than the local search."""

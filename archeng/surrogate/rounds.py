@@ -26,7 +26,7 @@ from archeng.settings import Settings
 from archeng.strategy import StopReason, default_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Selection
-from archeng.surrogate.local import LocalState
+from archeng.surrogate.local import LocalEnd, LocalState
 from archeng.surrogate.proposer import Proposal
 from archeng.surrogate.trust import Trust, trust_after, with_leap
 
@@ -222,6 +222,42 @@ def after_generation(search: AssistedSearch, improved: bool, settings: Settings)
     if finished and search.may_end_by_model:
         phase = Phase.CONSULT
     return replace(search, trust=trust, rounds=rounds, phase=phase, inject=False)
+
+
+def after_generation_with_limits(search: AssistedSearch) -> AssistedSearch:
+    """START, ARCH -> ARCH or CONSULT, with simulated constraints."""
+    phase = Phase.CONSULT if search.may_propose else Phase.ARCH
+    return replace(search, phase=phase, inject=False)
+
+
+def after_trial(search: AssistedSearch, local: LocalState, with_limits: bool) -> AssistedSearch:
+    """LOCAL -> CONSULT, or ARCH after many misses with simulated constraints.
+
+    ``local`` is the local search after its design was simulated.
+    """
+    tired = local.misses >= longest_round(len(local.centre))
+    better = search.local is not None and local.centre is not search.local.centre
+    return replace(
+        search,
+        local=replace(local, misses=0) if tired else local,
+        inject=search.inject or better,
+        phase=Phase.ARCH if tired and with_limits else Phase.CONSULT,
+    )
+
+
+def after_consulting(search: AssistedSearch, local: LocalState, violates: bool) -> AssistedSearch:
+    """CONSULT -> LOCAL or ARCH, with an end if the local search has one.
+
+    One that has stalled where simulated constraints are violated begins anew.
+    """
+    if local.ended is LocalEnd.STALLED and violates:
+        return replace(search, local=None, phase=Phase.ARCH)
+    ended = None
+    if local.ended is not None:
+        shown = local.ended is LocalEnd.SHOWN
+        ended = StopReason.CONVERGED if shown else StopReason.MODEL_EXHAUSTED
+    phase = Phase.ARCH if local.trial is None else Phase.LOCAL
+    return replace(search, local=local, phase=phase, ended=ended)
 
 
 def after_proposals(search: AssistedSearch, lowest: float, settings: Settings) -> AssistedSearch:
