@@ -17,7 +17,7 @@ from archeng.codec import decode, encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design
@@ -139,10 +139,10 @@ class Ledger:
         """How many calls the budget still allows; None without a budget."""
         return None if self._budget is None else max(self._budget - self.n_calls, 0)
 
-    def arrays(self) -> Known:
+    def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         k = len(self.calls)
-        return Known(self._points[:k], self._objectives[:k], self._simulated[:k])
+        return PastCalls(self._points[:k], self._objectives[:k], self._simulated[:k])
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""

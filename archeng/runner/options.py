@@ -20,9 +20,9 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
 from archeng.options import OPTIONS, SimulatorTakes
+from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy

@@ -12,9 +12,9 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable
+from archeng.outcomes import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
