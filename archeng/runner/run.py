@@ -88,8 +88,7 @@ class Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
-        run = cls.__new__(cls)
-        store = Journal.resume(journal)
+        run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
                 setup = stored_setup(store.header(), simulator, model, settings, limits, options)
