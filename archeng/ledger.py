@@ -212,6 +212,10 @@ class Ledger:
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
 
+    def forget_failed(self) -> None:
+        """Let the failed calls of the open generation be made again."""
+        self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}
+
     def add_unfinished(self) -> None:
         """Take the calls of the open generation of a journal that nothing will go on with."""
         for call in self.unfinished.values():

@@ -88,8 +88,7 @@ class Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
-        run = cls.__new__(cls)
-        store = Journal.resume(journal)
+        run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
                 setup = stored_setup(store.header(), simulator, model, settings, limits, options)
@@ -132,14 +131,12 @@ class Run:
         handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
-            calls = self.ledger.unfinished
-            self.ledger.unfinished = {p: call for p, call in calls.items() if call.good}
+            self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
-        reached = best is not None and self.options.reached(best.objective)
-        self.stop_reason = (
-            StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
-        )
+        self.stop_reason = self.state.stop_reason or self._budget_reason()
+        if best is not None and self.options.reached(best.objective):
+            self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
             return
@@ -184,8 +181,6 @@ class Run:
         """Return the result so far; the run may go on afterwards."""
         return make_result(
             Account(
-                name=self.feasible_set.name,
-                variables=self.feasible_set.variables,
                 feasible_set=self.feasible_set,
                 ledger=self.ledger,
                 options=self.options,
