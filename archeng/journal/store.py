@@ -135,8 +135,11 @@ class Journal:
             return
         self._connection.close()
         seed = "?"
-        with contextlib.suppress(sqlite3.Error, JournalError):
-            seed = str(Journal.read(self.path).header().get("seed"))
+        with (
+            contextlib.suppress(sqlite3.Error, JournalError),
+            contextlib.closing(Journal.read(self.path)) as earlier,
+        ):
+            seed = str(earlier.header().get("seed"))
         raise JournalError(
             f"{self.path}: an earlier archeng wrote this journal (version {self._version}). It can "
             "be read, but its run cannot go on as it is. Begin it anew with the same model, "
