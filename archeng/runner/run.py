@@ -388,7 +388,8 @@ class Run:
         """Why a generation under way should be left open: the user, or the time."""
         if self._interruption.requested:
             return StopReason.INTERRUPTED
-        return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
+        limit = self.options.max_time
+        return StopReason.MAX_TIME if limit is not None and self._elapsed() >= limit else None
 
     def _budget_reason(self) -> StopReason | None:
         """Why no further generation should begin: the user, the calls, or the time."""
