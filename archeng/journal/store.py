@@ -347,7 +347,7 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
     JournalError
         If the journal has other variables.
     """
-    journal = Journal.read(path)
+    journal = Journal.read(path, is_still(path))
     try:
         with readable(path):
             stored = journal.header()["element_names"]
