@@ -29,9 +29,9 @@ from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import as_model, compile_model, refuse_wide
+from archeng.outcomes import Limits
 from archeng.ranking import total_order
 from archeng.repair import Repairer
 from archeng.runner.generation import OpenGeneration, open_generation

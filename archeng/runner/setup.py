@@ -14,7 +14,6 @@ from archeng.codec import decode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
-from archeng.known import Limits
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
@@ -27,6 +26,7 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
+from archeng.outcomes import Limits
 from archeng.runner.options import (
     Options,
     Runtime,
