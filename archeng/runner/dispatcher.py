@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 from archeng.errors import ExecutorError
 from archeng.ledger import Ledger
@@ -107,8 +108,8 @@ class Dispatcher:
         for p in positions:
             design, violations[p] = self._gated(generation.candidates[p])
             known = self._ledger.known_outcome(design, p)
-            if isinstance(known, CallRecord):
-                finished[p] = known
+            if isinstance(known, CallRecord):  # others before it may not have finished
+                finished[p] = replace(known, index=generation.index_of(p))
             elif known is not None:
                 finished[p] = self._written(generation, p, known, violations[p])
             else:
@@ -132,7 +133,7 @@ class Dispatcher:
         design, violation = self._gated(generation.candidates[position])
         outcome = self._ledger.known_outcome(design, position) or checked(told, self._limits)
         if isinstance(outcome, CallRecord):
-            return outcome
+            return replace(outcome, index=generation.index_of(position))
         return self._written(generation, position, outcome, violation)
 
     def close(self) -> None:

@@ -82,6 +82,10 @@ class OpenGeneration:
         """Whether the budget does not allow the whole generation."""
         return len(self.candidates) < self.size
 
+    def index_of(self, position: int) -> int:
+        """Return the number, in the run, of the call of a candidate that is simulated."""
+        return self.first_index + self.positions.index(position)
+
     def record(
         self, position: int, outcome: Call, violation: float, limits: Limits, elapsed: float
     ) -> CallRecord:
@@ -94,7 +98,7 @@ class OpenGeneration:
         assert candidate.design is not None
         repair = candidate.repair
         return CallRecord(
-            index=self.first_index + self.positions.index(position),
+            index=self.index_of(position),
             generation=self.number,
             restart=self.restart,
             x=candidate.design.x,
