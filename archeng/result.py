@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import needed
 from archeng.errors import ModelError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import (
@@ -21,9 +22,7 @@ from archeng.records import (
     RowAtBest,
     SimulatedAtBest,
     VariableAtBest,
-    column_names,
-    extra_columns,
-    extras_of,
+    call_table,
 )
 from archeng.result_file import read_result, write_result
 from archeng.simulator import Design
@@ -223,23 +222,13 @@ class Result:
 
         Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise SettingsError(
-                "to_pandas() needs pandas: pip install 'archeng[pandas]'."
-            ) from error
+        needed("pandas", "pandas", SettingsError)
+        import pandas
+
         columns = [f.name for f in fields(CallRecord) if f.name not in _NOT_COLUMNS]
-        extra = extra_columns(self.evaluations)
-        names = column_names(
-            [*columns, *extra], [n for v in self.variables for n in v.element_names()]
-        )
-        table = pandas.DataFrame(
-            [{**{k: getattr(e, k) for k in columns}, **extras_of(e)} for e in self.evaluations],
-            columns=[*columns, *extra],
-        )
-        designs = np.array([e.x for e in self.evaluations]).reshape(len(table), len(names))
-        return table.join(pandas.DataFrame(designs, columns=names))
+        names = [v.name for v in self.variables_at_best]
+        header, rows = call_table(self.evaluations, columns, names)
+        return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:
         """Write the best design into the variables of a Pyomo model, by their names.

@@ -25,8 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters import needed
-from archeng.checks import unknown_options
+from archeng.checks import needed, unknown_options
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
 from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters import needed
 from archeng.blas import one_thread
+from archeng.checks import needed
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
