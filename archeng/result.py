@@ -55,18 +55,10 @@ class Result:
         Best design as a flat vector, fixed variables included.
     fun : float
         Its objective.
-    design : Design
-        The same by name: ``result.design["thickness"]``.
-    nfev : int
-        Number of simulator calls.
-    success : bool
-        The target was reached or, if none was given, the search converged.
     status : Status
         What the design is.
     stop_reason : StopReason
         Why the run ended; ``message`` says it in words.
-    n_infeasible_calls : int
-        Simulator calls at designs that violate an explicit constraint: 0.
     evaluations : tuple of CallRecord
         Every simulator call.
     history : tuple of Generation
@@ -105,7 +97,7 @@ class Result:
 
     @property
     def design(self) -> Design:
-        """The best design by name."""
+        """The best design by name: ``result.design["thickness"]``."""
         return Design(self.variables, self.x)
 
     @property
@@ -126,11 +118,11 @@ class Result:
     @property
     def ended(self) -> bool:
         """Whether the run has ended; a result read from a journal may be of one that has not."""
-        return self.stop_reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
+        return self.state == "ended"
 
     @property
     def n_infeasible_calls(self) -> int:
-        """Simulator calls at designs that violate an explicit constraint."""
+        """Simulator calls at designs that violate an explicit constraint: 0."""
         return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
 
     @property
@@ -147,12 +139,11 @@ class Result:
     @cached_property
     def variables_at_best(self) -> list[VariableAtBest]:
         """Every scalar variable with its bounds; values are NaN if there is no design."""
-        names = [(name, v.unit) for v in self.variables for name in v.element_names()]
-        lower = np.concatenate([v.lower for v in self.variables])
-        upper = np.concatenate([v.upper for v in self.variables])
+        values = iter(self.x)
         return [
-            VariableAtBest(name, float(value), float(a), float(b), unit)
-            for (name, unit), value, a, b in zip(names, self.x, lower, upper, strict=True)
+            VariableAtBest(name, float(next(values)), float(lower), float(upper), v.unit)
+            for v in self.variables
+            for name, lower, upper in zip(v.element_names(), v.lower, v.upper, strict=True)
         ]
 
     @cached_property

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,8 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         declare = self.options.declare
         declare("name", "openmdao", types=str, desc="Of the problem, for tables and journals.")
         for option in (OPTIONS[name] for name in _DECLARED):
-            check = option.check
-            declare(
-                option.name, option.default, allow_none=True, desc=option.help, check_valid=check
-            )
+            about = {"desc": option.help, "check_valid": option.check}
+            declare(option.name, option.default, allow_none=True, **about)
         declare("resume", False, types=bool, desc="Go on with the run of the journal.")
         declare("disp", False, types=bool, desc="Show progress on standard error.")
         declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
@@ -188,7 +187,10 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                 **{k: v[0] if size == 1 else v for k, v in values.items()},
             )
         for name, (formula, limits) in self._explicit.items():
-            source = _source(formula)
+            code = getattr(formula, "__code__", None)
+            source = type(formula).__name__
+            if code is not None:
+                source = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
             try:
                 expression = formula(symbols)
             except KeyError as error:
@@ -289,13 +291,6 @@ def _bounds(meta: Mapping[str, Any], size: int) -> tuple[Any, Any]:
 def _scaler(meta: Mapping[str, Any]) -> Any:
     scaler = meta["total_scaler"]
     return np.ones(1) if scaler is None else np.atleast_1d(np.asarray(scaler, dtype=float))
-
-
-def _source(formula: Any) -> str:
-    code = getattr(formula, "__code__", None)
-    if code is None:
-        return type(formula).__name__
-    return f"{code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno}"
 
 
 _CITE = """

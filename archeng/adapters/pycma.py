@@ -66,15 +66,6 @@ class Arch:
     seed : int
         For the search of a first feasible design, if the mean of ``es`` cannot be repaired.
 
-    Attributes
-    ----------
-    best : Best or None
-        ``es.result.xbest`` is a sample and may be infeasible: use this instead.
-    n_calls : int
-        Designs simulated; designs that come up again are not counted.
-    alpha, d_m : float
-        Ranking coefficient and normalised repair distance of the mean.
-
     Raises
     ------
     SettingsError
@@ -155,12 +146,12 @@ class Arch:
 
     @property
     def n_calls(self) -> int:
-        """Designs simulated."""
+        """Designs simulated; designs that come up again are not counted."""
         return self._ledger.n_calls
 
     @property
     def best(self) -> Best | None:
-        """The best design so far."""
+        """The best design so far; ``es.result.xbest`` is a sample and may be infeasible."""
         best = self._ledger.best
         return None if best is None else Best(Design(self._set.variables, best.x), best.objective)
 

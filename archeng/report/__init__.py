@@ -20,7 +20,8 @@ from archeng.checks import file_path
 from archeng.errors import SettingsError
 from archeng.plain_text import short
 from archeng.report.design_sections import best_design, constraints, designs, summary
-from archeng.report.figures import plot, to_svg
+from archeng.report.figures import plot
+from archeng.report.figures.style import to_svg
 from archeng.report.html import Section
 from archeng.report.pdf import printed
 from archeng.report.run_sections import convergence, failures, question, repairs, reproduce, search

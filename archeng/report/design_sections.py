@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,15 @@ from archeng.model.tables import number
 from archeng.plain_text import short
 from archeng.progress import duration
 from archeng.records import Activity, RowAtBest, SimulatedAtBest
-from archeng.report.figures import free_variables, sensible, times
-from archeng.report.figures.designs import MOST_PANELS
+from archeng.report.figures import sensible
+from archeng.report.figures.calls import times
+from archeng.report.figures.designs import MOST_PANELS, free_variables
 from archeng.report.html import Html, Section, facts, paragraph, picture, section, table
 from archeng.report.text import (
     SIMULATED_HEADER,
     gain_text,
     optimality_text,
+    output_text,
     simulated_cells,
     variable_cells,
 )
@@ -88,7 +89,7 @@ def best_design(result: Result) -> Section:
         title = "Simulated constraints"
         elements.append(table(title, SIMULATED_HEADER, rows, "lrrrr", violated))
     if result.outputs:
-        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
+        outputs = [(name, output_text(value, 300)) for name, value in result.outputs.items()]
         title = "Other outputs of the simulator"
         elements.append(table(title, ("output", "value"), outputs, "lr"))
     return section("best", "Best design", *elements)
@@ -105,10 +106,6 @@ def _at_bound(place: float | None) -> str:
     if place is None:
         return ""
     return "lower" if place <= _AT_BOUND else "upper" if place >= 1 - _AT_BOUND else ""
-
-
-def _output(value: Any) -> str:
-    return f"{value:.8g}" if isinstance(value, float) else short(str(value), 300)
 
 
 def designs(result: Result) -> Section:

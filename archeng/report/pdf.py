@@ -39,15 +39,10 @@ _INSTEAD = "Or open the HTML report in any browser and print it to a PDF."
 
 
 def printed(page: bytes, folder: Path) -> bytes:
-    """Return a page as PDF.
+    """Return a page, HTML that needs nothing else, as PDF.
 
-    Parameters
-    ----------
-    page : bytes
-        HTML that needs nothing else.
-    folder : path
-        Where the browser works, in a new folder of its own: some browsers (as snaps) are kept from
-        the system's folder for temporary files.
+    The browser works below ``folder``, in a new folder of its own: some browsers (as snaps) are
+    kept from the system's folder for temporary files.
 
     Raises
     ------
@@ -93,18 +88,11 @@ def _run(command: list[str], log: Path) -> None:
 
 
 def find_browser() -> str:
-    """Return the path of a browser that can print.
-
-    Raises
-    ------
-    MissingPackageError
-        If there is none.
-    """
-    for name in _BROWSERS:
-        path = shutil.which(name)
-        if path is not None:
-            return path
-    raise MissingPackageError(
-        "A PDF report is printed by Chromium, Chrome or Edge, and none of them was found on the "
-        f"PATH. Install one (Debian, Ubuntu: apt install chromium). {_INSTEAD}"
-    )
+    """Return the path of a browser that can print, or raise a `MissingPackageError`."""
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if path is None:
+        raise MissingPackageError(
+            "A PDF report is printed by Chromium, Chrome or Edge, and none of them was found on "
+            f"the PATH. Install one (Debian, Ubuntu: apt install chromium). {_INSTEAD}"
+        )
+    return path

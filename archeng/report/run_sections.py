@@ -12,7 +12,7 @@ import numpy as np
 from archeng.model.tables import number
 from archeng.plain_text import short
 from archeng.records import CallRecord, RowAtBest
-from archeng.report.figures import REPAIR_KINDS
+from archeng.report.figures.constraints import REPAIR_KINDS
 from archeng.report.html import Html, Section, message, paragraph, picture, section, table
 from archeng.result import Result
 from archeng.settings import Settings
@@ -103,7 +103,7 @@ def repairs(result: Result) -> Section:
         moved = kind in ("nearest", "intersection") and np.isfinite(distances).any()
         middle = f"{np.nanmedian(distances):.3g}" if moved else "-"
         share = f"{100 * count / len(calls):.0f} %"
-        rows.append((REPAIR_KINDS.get(kind, kind), str(count), share, middle))
+        rows.append((REPAIR_KINDS.get(kind, ("", kind))[1], str(count), share, middle))
     outside = result.n_infeasible_calls
     text = "No call was made at a design that violates an explicit constraint."
     if outside:

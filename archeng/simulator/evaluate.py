@@ -115,12 +115,7 @@ def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
 class Evaluator:
     """Simulates the designs of one generation after the other on a pool.
 
-    Parameters
-    ----------
-    pool : Pool
-    policy : FailurePolicy
-    limits : Limits
-        Of the constraints whose values every answer must have.
+    Every answer must have the values of the constraints that the limits name.
     """
 
     def __init__(self, pool: Pool, policy: FailurePolicy, limits: Limits | None = None) -> None:

@@ -8,22 +8,11 @@ from typing import Any
 from archeng.checks import choice
 from archeng.errors import SettingsError
 from archeng.plain_text import short
-from archeng.report.figures.calls import convergence, failures, search, time, times
-from archeng.report.figures.constraints import REPAIR_KINDS, activity, repairs, simulated
-from archeng.report.figures.designs import free_variables, parallel, variables
-from archeng.report.figures.style import check_matplotlib, styled, to_svg
+from archeng.report.figures.calls import convergence, failures, search, time
+from archeng.report.figures.constraints import activity, repairs, simulated
+from archeng.report.figures.designs import parallel, variables
+from archeng.report.figures.style import check_matplotlib, styled
 from archeng.result import Result
-
-__all__ = [
-    "KINDS",
-    "REPAIR_KINDS",
-    "check_matplotlib",
-    "free_variables",
-    "plot",
-    "sensible",
-    "times",
-    "to_svg",
-]
 
 _FIGURES: tuple[Callable[[Any, Result, str], None], ...] = (
     convergence, search, time, variables, parallel, activity, simulated, repairs, failures,
@@ -33,15 +22,9 @@ KINDS = tuple(_DRAW)
 
 
 def plot(kind: str, result: Result, titled: bool = True) -> Any:
-    """Return a matplotlib figure.
+    """Return a matplotlib figure, with the name of the study in its title if it is to be titled.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`; :meth:`archeng.Result.plot` says what they show.
-    result : Result
-    titled : bool
-        Whether the name of the study is in the title.
+    :meth:`archeng.Result.plot` says what the `KINDS` show.
 
     Raises
     ------
