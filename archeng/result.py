@@ -29,10 +29,6 @@ from archeng.simulator import Design
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality
 
-_NOT_COLUMNS = (
-    "x", "sampled", "constraints", "violated", "outputs", "repair_rows", "repair_multipliers",
-)  # fmt: skip
-
 
 class Status(StrEnum):
     """What the best design is."""
@@ -216,7 +212,7 @@ class Result:
         needed("pandas", "pandas", SettingsError)
         import pandas
 
-        columns = [f.name for f in fields(CallRecord) if f.name not in _NOT_COLUMNS]
+        columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
         names = [v.name for v in self.variables_at_best]
         header, rows = call_table(self.evaluations, columns, names)
         return pandas.DataFrame(rows, columns=header)

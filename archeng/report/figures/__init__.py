@@ -11,7 +11,7 @@ from archeng.plain_text import short
 from archeng.report.figures.calls import convergence, failures, search, time
 from archeng.report.figures.constraints import activity, repairs, simulated
 from archeng.report.figures.designs import parallel, variables
-from archeng.report.figures.style import check_matplotlib, styled
+from archeng.report.figures.style import check_matplotlib, nothing, styled
 from archeng.result import Result
 
 _FIGURES: tuple[Callable[[Any, Result, str], None], ...] = (
@@ -41,7 +41,10 @@ def plot(kind: str, result: Result, titled: bool = True) -> Any:
 
     with styled():
         figure = Figure(figsize=(10, 4), layout="constrained")
-        _DRAW[kind](figure, result, f"{short(result.name, 24)}: " if titled else "")
+        if result.evaluations:
+            _DRAW[kind](figure, result, f"{short(result.name, 24)}: " if titled else "")
+        else:
+            nothing(figure.subplots(), "no call has ended yet")
     return figure
 
 

@@ -85,10 +85,6 @@ def repairs(figure: Any, result: Result, prefix: str) -> None:
     left, right = figure.subplots(1, 2)
     style.title(left, f"{prefix}where designs come from")
     style.title(right, "distance of the repairs")
-    if not result.evaluations:
-        style.nothing(left, "no call has ended yet")
-        style.nothing(right, "no call has ended yet")
-        return
     calls = style.call_numbers(result.evaluations)
     kinds = np.array([e.repair_kind for e in result.evaluations])
     totals = {kind: np.cumsum(kinds == kind) for kind in REPAIR_KINDS if kind in kinds}
