@@ -31,15 +31,8 @@ owner: ContextVar[object] = ContextVar("owner", default=None)
 class Tree:
     """Start a process in a session of its own, marked so that its descendants can be found.
 
-    Parameters
-    ----------
-    command : sequence of str
-    environment : mapping
-        Variables besides those of this process.
-    folder : Path, optional
-        Removed if the tree is killed by :func:`kill_trees`.
-    **options
-        Of `subprocess.Popen`.
+    It has the environment of this process and the variables given besides. The folder is removed
+    if the tree is killed by :func:`kill_trees`. The options are those of `subprocess.Popen`.
     """
 
     def __init__(
