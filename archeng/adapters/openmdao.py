@@ -204,17 +204,14 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     def _limits(self) -> Iterator[tuple[str, str, int, tuple[float | None, float | None]]]:
         """Every scalar constraint of OpenMDAO: its own name, variable, position and limits."""
         for name, meta in self._cons.items():
-            size = int(meta["size"])
+            size, limits = int(meta["size"]), meta
             if meta["equals"] is not None:
-                equal = np.broadcast_to(np.asarray(meta["equals"], dtype=float), (size,))
-                half = float(self.options["equality_tolerance"])
-                low, high = equal - half, equal + half
-            else:
-                low, high = _bounds(meta, size)
-            for i in range(size):
-                pair = tuple(float(v) if math.isfinite(v) else None for v in (low[i], high[i]))
-                if pair != (None, None):
-                    yield name if size == 1 else f"{name}[{i}]", name, i, (pair[0], pair[1])
+                equal, half = np.asarray(meta["equals"]), self.options["equality_tolerance"]
+                limits = {"lower": equal - half, "upper": equal + half}
+            for i, pair in enumerate(zip(*_bounds(limits, size), strict=True)):
+                low, high = (float(v) if math.isfinite(v) else None for v in pair)
+                if (low, high) != (None, None):
+                    yield name if size == 1 else f"{name}[{i}]", name, i, (low, high)
 
     def _maximised(self) -> bool:
         if len(self._objs) != 1 or int(next(iter(self._objs.values()))["size"]) != 1:

@@ -222,10 +222,6 @@ class Arch:
 
         A design that comes up again is not simulated again. An exception is a failed call.
 
-        Returns
-        -------
-        Best or None
-
         Raises
         ------
         SimulatorError

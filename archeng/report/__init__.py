@@ -47,15 +47,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_report(result: Result, path: str | Path) -> None:
-    """Write a report as PDF if the name ends in ``.pdf``, else as HTML.
-
-    Raises
-    ------
-    MissingPackageError
-        Without matplotlib; for a PDF without a browser.
-    SettingsError
-        If the file cannot be written.
-    """
+    """Write a report: what :meth:`archeng.Result.report` does."""
     file = file_path("path", path)
     new = file.parent / f".{file.name}.new"  # a half-written report never has the name
     try:

@@ -22,17 +22,7 @@ KINDS = tuple(_DRAW)
 
 
 def plot(kind: str, result: Result, titled: bool = True) -> Any:
-    """Return a matplotlib figure, with the name of the study in its title if it is to be titled.
-
-    :meth:`archeng.Result.plot` says what the `KINDS` show.
-
-    Raises
-    ------
-    SettingsError
-        For an unknown kind, and for ``simulated`` without simulated constraints.
-    MissingPackageError
-        Without matplotlib.
-    """
+    """Return a figure as :meth:`archeng.Result.plot` does; ``titled``: by the name of the study."""
     choice("kind", kind, KINDS)
     if kind == "simulated" and not result.simulated:
         raise SettingsError("There are no simulated constraints to plot in this result.")
