@@ -128,14 +128,14 @@ def text(name: str, value: Any, error: Error = SettingsError) -> str:
 def texts(name: str, value: Any, size: int, error: Error = SettingsError) -> list[str]:
     """Return one text for each of so many things."""
     try:
-        found = [] if isinstance(value, str | bytes) else list(value)
+        words = [] if isinstance(value, str | bytes) else list(value)
     except Exception:  # whatever is no sequence may say so in its own way
-        found = []
-    if len(found) != size or not all(isinstance(word, str) and word for word in found):
+        words = []
+    if len(words) != size or not all(isinstance(word, str) and word for word in words):
         raise error(
             f"{name} must have one text for each of the {size} entries, got {shown(value)}."
         )
-    return [str(word) for word in found]
+    return [str(word) for word in words]
 
 
 def function(name: str, value: Any, error: Error = SettingsError) -> Any:
@@ -232,28 +232,28 @@ def documented(entries: Iterable[tuple[str, str, str]]) -> Callable[[T], T]:
     return decorate
 
 
-def did_you_mean(word: Any, known: Iterable[str], least: float = _CLOSE) -> str:
-    """Return ``" Did you mean max_time?"`` if a known word is close, else nothing.
+def did_you_mean(word: Any, names: Iterable[str], least: float = _CLOSE) -> str:
+    """Return ``" Did you mean max_time?"`` if one of the names is close, else nothing.
 
     ``least`` is the ratio of difflib from which words are close.
     """
     if not isinstance(word, str):
         return ""
-    close = difflib.get_close_matches(word, list(known), 1, least)
+    close = difflib.get_close_matches(word, list(names), 1, least)
     return f" Did you mean {close[0]}?" if close else ""
 
 
 def unknown_options(
-    where: str, names: Iterable[str], known: Iterable[str], hints: Mapping[str, str] = _NO_HINTS
+    where: str, names: Iterable[str], right: Iterable[str], hints: Mapping[str, str] = _NO_HINTS
 ) -> str:
     """Say that options do not exist, and which ones were meant."""
-    known = list(known)
-    found = []
+    right = list(right)
+    sentences = []
     for name in sorted(map(str, names)):
-        hint = hints.get(name) or did_you_mean(name, known).strip()
-        hint = hint or (f"It takes {', '.join(known)}." if known else "It takes none.")
-        found.append(f"{where} has no option {name}. {hint}")
-    return " ".join(found)
+        hint = hints.get(name) or did_you_mean(name, right).strip()
+        hint = hint or (f"It takes {', '.join(right)}." if right else "It takes none.")
+        sentences.append(f"{where} has no option {name}. {hint}")
+    return " ".join(sentences)
 
 
 def named_options(
@@ -267,7 +267,7 @@ def named_options(
     def decorate(called: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(called).parameters
         by_place = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
-        known = [
+        options = [
             name
             for name, p in parameters.items()
             if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and name not in ("self", "cls")
@@ -278,12 +278,12 @@ def named_options(
         def checked(*arguments: P.args, **keywords: P.kwargs) -> R:
             unknown = [name for name in keywords if name not in parameters]
             if unknown:
-                raise error(unknown_options(where, unknown, known, hints))
+                raise error(unknown_options(where, unknown, options, hints))
             if len(arguments) > len(by_place):
-                options = ", ".join(f"{name}=" for name in known if name not in by_place)
+                names = ", ".join(f"{name}=" for name in options if name not in by_place)
                 raise error(
                     f"{where} got {shown(arguments[len(by_place)])} without the name of an option. "
-                    f"Write the name: {options}."
+                    f"Write the name: {names}."
                 )
             return called(*arguments, **keywords)
 

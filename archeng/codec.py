@@ -103,6 +103,7 @@ def _required(entry: Field[Any]) -> bool:
 
 def _value(annotation: Any, data: Any) -> Any:
     """Return data as a value of an annotated type."""
+    annotation = unaliased(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return _one_of(arguments, data)
@@ -126,6 +127,12 @@ def _value(annotation: Any, data: Any) -> Any:
     if issubclass(kind, np.random.Generator):
         return _generator(data)
     return float(_a(int | float, data)) if kind is float else _a(kind, data)
+
+
+def unaliased(annotation: Any) -> Any:
+    """Return what an alias with parameters stands for, such as ``NDArray[...]`` of NumPy 2.5."""
+    meaning = getattr(get_origin(annotation), "__value__", None)
+    return annotation if meaning is None else meaning[get_args(annotation)]
 
 
 def _a(kind: Any, data: Any) -> Any:

@@ -17,7 +17,7 @@ from archeng.codec import decode, encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design
@@ -139,10 +139,10 @@ class Ledger:
         """How many calls the budget still allows; None without a budget."""
         return None if self._budget is None else max(self._budget - self.n_calls, 0)
 
-    def arrays(self) -> Known:
+    def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         k = len(self.calls)
-        return Known(self._points[:k], self._objectives[:k], self._simulated[:k])
+        return PastCalls(self._points[:k], self._objectives[:k], self._simulated[:k])
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
@@ -211,6 +211,10 @@ class Ledger:
         self.n_failures += not good
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
+
+    def forget_failed(self) -> None:
+        """Let the failed calls of the open generation be made again."""
+        self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}
 
     def add_unfinished(self) -> None:
         """Take the calls of the open generation of a journal that nothing will go on with."""

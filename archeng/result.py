@@ -128,7 +128,7 @@ class Result:
 
     @property
     def state(self) -> str:
-        """How far the run is: ``ended``, ``running`` or ``cut off``."""
+        """Whether the run has ``ended``, is ``running``, or was ``cut off``."""
         unfinished = {StopReason.RUNNING: "running", StopReason.CUT_OFF: "cut off"}
         return unfinished.get(self.stop_reason, "ended")
 

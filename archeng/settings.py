@@ -178,14 +178,14 @@ class Settings:
 
     def __new__(cls, *_: Any, **keywords: Any) -> Self:
         """Refuse names that are no settings, with those that were meant."""
-        known = [f.name for f in fields(cls)]
-        unknown = keywords.keys() - set(known)
+        names = [f.name for f in fields(cls)]
+        unknown = keywords.keys() - set(names)
         if unknown:
             hints = {
                 name: f'Say Settings(handler="{handler}", handler_options={{"{name}": ...}}).'
                 for name, (handler, _) in HANDLER_OPTIONS.items()
             }
-            raise SettingsError(unknown_options("Settings()", unknown, known, hints))
+            raise SettingsError(unknown_options("Settings()", unknown, names, hints))
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

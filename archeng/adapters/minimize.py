@@ -127,11 +127,11 @@ def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) ->
     if options is not None and not isinstance(options, Mapping):
         raise SettingsError(f"options must be a dictionary, got {shown(options)}.")
     wanted: dict[str, Any] = {}
-    known = [name for name in OPTION_NAMES if name != "callback" and name not in _NO_USE]
+    names = [name for name in OPTION_NAMES if name != "callback" and name not in _NO_USE]
     for given, value in [*dict(options or {}).items(), *keywords.items()]:
         name = _SCIPY_NAMES.get(given, given)
-        if name not in known:
-            raise SettingsError(unknown_options("minimize()", [given], known, _NO_USE))
+        if name not in names:
+            raise SettingsError(unknown_options("minimize()", [given], names, _NO_USE))
         wanted[name] = bool(value) if given == "disp" else value
     return wanted
 

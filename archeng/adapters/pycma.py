@@ -29,9 +29,9 @@ from archeng.checks import needed
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import as_model, compile_model, refuse_wide
+from archeng.outcomes import Limits
 from archeng.ranking import total_order
 from archeng.repair import Repairer
 from archeng.runner.generation import OpenGeneration, open_generation
@@ -186,7 +186,7 @@ class Arch:
         for design in designs:
             if design is not None:
                 self._gate.check(design.x)
-        return designs
+        return [None if d is None else d.copy() for d in designs]  # what is recorded stays here
 
     def tell(self, objectives: Sequence[Any]) -> None:
         """Rank the candidates and let pycma learn from them as sampled.

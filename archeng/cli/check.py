@@ -27,7 +27,7 @@ from archeng.model import (
     refuse_wide,
     text_table,
 )
-from archeng.options import OPTIONS
+from archeng.options import LIMIT_NAMES, OPTIONS
 from archeng.progress import duration
 from archeng.runner import solve
 from archeng.runner.stored import stored_model
@@ -161,11 +161,7 @@ def _study_data(study: StudyFile) -> dict[str, Any]:
     return {
         "model": study.model.path.name,
         "simulator": None if study.simulator is None else study.simulator.path.name,
-        "sense": options.get("sense"),
-        "max_evaluations": options.get("max_evaluations"),
-        "max_time": options.get("max_time"),
-        "target": options.get("target"),
-        "seed": options.get("seed"),
+        **{k: options.get(k) for k in ("sense", *LIMIT_NAMES, "seed")},
         "workers": workers,
         "simulated": simulated or None,
         "journal": str(journal) + (", exists" if Path(study.journal).exists() else ""),

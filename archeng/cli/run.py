@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -269,19 +270,17 @@ def _move(journal: Path) -> Path:
     """Rename a journal that nobody writes to ``run.1.db``, or the next free number."""
     file = journal.resolve()
     Journal.resume(file).close()  # nobody runs with it, and everything is in the one file
-    number = 1
-    while True:
+    for number in itertools.count(1):
         kept = file.with_name(f"{file.stem}.{number}{file.suffix}")
+        if kept.exists():
+            continue
         try:
             os.link(file, kept)  # unlike rename, it never replaces anything
         except FileExistsError:
-            number += 1
             continue
         except OSError:  # a file system without links
-            if kept.exists():
-                number += 1
-                continue
             file.rename(kept)
-            return journal.with_name(kept.name)
-        file.unlink()
-        return journal.with_name(kept.name)
+        else:
+            file.unlink()
+        break
+    return journal.with_name(kept.name)

@@ -12,6 +12,8 @@ checked by the very function that the user wrote. What a function is asked for:
   guide the solvers, and change little from one repair to the next: most are computed once.
 
 Functions like these cannot be stored in a journal or sent to another process.
+
+Steps of the differences: [NW06 ch. 8] Nocedal and Wright 2006, doi:10.1007/978-0-387-40065-5.
 """
 
 from __future__ import annotations

@@ -8,7 +8,10 @@ scaled to unit gradients,
 if the largest t is 0, each row without slack at that point is asked for its largest slack. And
 pairs of nonlinear rows ``r <= c`` and ``r >= c`` with one and the same expression r.
 
-Most models have a point inside, which is found without a linear program.
+Most models have a point inside, which is found without a linear program, by relaxation [A54].
+
+[A54] S. Agmon, The relaxation method for linear inequalities, Canadian Journal of Mathematics 6,
+382-392, 1954, doi:10.4153/CJM-1954-037-2.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.known import Known, Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, PastCalls
 from archeng.records import Activity, CallRecord, RowAtBest
 from archeng.surrogate import frame_at, gradients, multipliers
 
@@ -112,7 +112,7 @@ def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
     return np.array(repairs, dtype=float).reshape(-1, 2)
 
 
-def _blocked(best: CallRecord, data: Known, limits: Limits) -> Floats:
+def _blocked(best: CallRecord, data: PastCalls, limits: Limits) -> Floats:
     """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
     values = np.array([best.constraints[name] for name in limits.names])
     seen = data.simulated
@@ -125,7 +125,7 @@ def _blocked(best: CallRecord, data: Known, limits: Limits) -> Floats:
 def _gains(
     fs: FeasibleSet,
     best: CallRecord,
-    data: Known,
+    data: PastCalls,
     limits: Limits,
     wide: Distribution,
     rows: Sequence[RowAtBest],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from archeng.handlers import make_handler
 from archeng.ledger import Ledger
 from archeng.repair import Repairer
 from archeng.runner.dispatcher import Dispatcher
+from archeng.runner.handlers import make_handler
 from archeng.runner.restarting import RestartingSearch
 from archeng.runner.setup import Setup
 from archeng.runner.starts import Starts

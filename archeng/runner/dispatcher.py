@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from archeng.errors import ExecutorError
-from archeng.known import Limits
 from archeng.ledger import Ledger
+from archeng.outcomes import Limits
 from archeng.records import CallRecord
 from archeng.runner.failures import mistaken
 from archeng.runner.generation import Candidate, OpenGeneration

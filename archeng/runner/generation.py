@@ -9,9 +9,9 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.handlers import Population
-from archeng.known import Found, Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, Outcomes
 from archeng.records import CallRecord
 from archeng.repair import Repair, RepairKind
 from archeng.simulator import Call, Design
@@ -120,7 +120,7 @@ class OpenGeneration:
 
     def outcomes(
         self, calls: Mapping[int, CallRecord], ledger: Ledger, sign: float, limits: Limits
-    ) -> Found:
+    ) -> Outcomes:
         """Return what is known of the whole population, to be minimised; NaN: nothing.
 
         ``calls`` are those of this generation by position.
@@ -133,7 +133,7 @@ class OpenGeneration:
                 objectives[position] = sign * call.objective  # NaN if it did not end well
             if call is not None and limits.names and call.good:
                 simulated[position] = [call.constraints[name] for name in limits.names]
-        return Found(objectives, simulated)
+        return Outcomes(objectives, simulated)
 
 
 def open_generation(

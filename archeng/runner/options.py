@@ -20,9 +20,9 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.known import Limits
 from archeng.model import FeasibleSet, Model, Sense, is_pyomo
 from archeng.options import OPTIONS, SimulatorTakes
+from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
@@ -56,14 +56,6 @@ class Options:
     def sign(self) -> float:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
-
-    def calls_left(self, made: int) -> int | None:
-        """Return how many calls the budget still allows; None without a budget."""
-        return None if self.max_evaluations is None else max(self.max_evaluations - made, 0)
-
-    def out_of_time(self, seconds: float) -> bool:
-        """Whether no further call may begin after so many seconds."""
-        return self.max_time is not None and seconds >= self.max_time
 
     def reached(self, objective: float) -> bool:
         """Whether an objective (as the user sees it) reaches the target."""

@@ -12,9 +12,9 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable
+from archeng.outcomes import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
@@ -38,14 +38,30 @@ _CONVERGED = {
 }
 
 
+@dataclass(frozen=True)
+class VariablesOnly:
+    """In the place of a feasible set whose rows the journal cannot hold: all variables are free."""
+
+    name: str
+    variables: tuple[Variable, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of free entries."""
+        return sum(variable.size for variable in self.variables)
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return the vector itself."""
+        return full
+
+
 @dataclass(frozen=True, eq=False)
 class Account:
     """A run as it stands: what a result is made of, from a run or from the journal of one.
 
     Attributes
     ----------
-    feasible_set : FeasibleSet or None
-        None if the journal does not hold the model.
+    feasible_set : FeasibleSet or VariablesOnly
     wide : Distribution
         The initial search distribution.
     n_restarts : int
@@ -54,9 +70,7 @@ class Account:
         Of the restarts that have ended.
     """
 
-    name: str
-    variables: tuple[Variable, ...]
-    feasible_set: FeasibleSet | None
+    feasible_set: FeasibleSet | VariablesOnly
     ledger: Ledger
     options: Options
     settings: Settings
@@ -72,23 +86,25 @@ def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.ledger.best
     reason = run.stop_reason
-    size = sum(variable.size for variable in run.variables)
+    size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
     optimality = _optimality(run, best, reason)
     return Result(
-        name=run.name,
+        name=fs.name,
         x=x,
         fun=best.objective if best is not None else float("nan"),
-        variables=run.variables,
+        variables=fs.variables,
         status=_status(run, best, reason, optimality),
         stop_reason=reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
-        rows=() if fs is None else rows_at(fs, x),
+        rows=rows_at(fs, x) if isinstance(fs, FeasibleSet) else (),
         simulated=simulated_at(run.options.limits, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=() if fs is None else activity_of(fs, run.ledger, run.options.limits, run.wide),
+        activity=activity_of(fs, run.ledger, run.options.limits, run.wide)
+        if isinstance(fs, FeasibleSet)
+        else (),
         optimality=optimality,
         provenance=_provenance(run),
     )
@@ -106,7 +122,7 @@ def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBe
 def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Optimality | None:
     """Return what speaks for the best design being a local optimum, once the run has ended."""
     fs = run.feasible_set
-    if fs is None or best is None or not best.acceptable or reason in _OPEN:
+    if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or reason in _OPEN:
         return None
     frame = frame_at(run.wide, fs.reduce(best.x))
     return best_evidence(frame, run.ledger.arrays(), run.options.limits, fs)

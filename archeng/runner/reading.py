@@ -7,7 +7,7 @@ nobody is kept from writing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from archeng.checks import file_path
 from archeng.codec import decode
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.ledger import Ledger
@@ -23,7 +23,7 @@ from archeng.model import FeasibleSet, Variable, compile_model
 from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
-from archeng.runner.outcome import Account, make_result
+from archeng.runner.outcome import Account, VariablesOnly, make_result
 from archeng.runner.stored import Standing, check_designs, stored_model
 from archeng.settings import Settings
 from archeng.strategy import StopReason
@@ -102,8 +102,9 @@ class JournalReader:
         fs, calls = self._model(header), list(journal.calls())
         if fs is not None:
             check_designs(self.path, fs, (stored.call for stored in calls))
+        space = fs or VariablesOnly(str(header["name"]), _variables(header))
         ledger = Ledger(
-            _AllFree(len(header["element_names"])) if fs is None else fs,
+            space,
             options.limits,
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
@@ -119,9 +120,7 @@ class JournalReader:
             provenance["incomplete"] = NO_MODEL
         result = make_result(
             Account(
-                name=str(header["name"]),
-                variables=_variables(header) if fs is None else fs.variables,
-                feasible_set=fs,
+                feasible_set=space,
                 ledger=ledger,
                 options=options,
                 settings=Settings.from_stored(header["settings"]),
@@ -143,17 +142,6 @@ class JournalReader:
             self._feasible_set = compile_model(stored_model(header, None))
             self._created = key
         return self._feasible_set
-
-
-@dataclass(frozen=True)
-class _AllFree:
-    """In the place of a feasible set that is not known: every variable is free."""
-
-    n: int
-
-    def reduce(self, full: Floats) -> Floats:
-        """Return the vector itself."""
-        return full
 
 
 def options_of(header: Mapping[str, Any], latest: Mapping[str, Any]) -> Options:
@@ -184,7 +172,8 @@ def reason_of(
         return StopReason.TARGET
     if ledger.calls_left == 0:
         return StopReason.MAX_EVALUATIONS
-    return StopReason.MAX_TIME if options.out_of_time(standing.elapsed) else StopReason.CUT_OFF
+    late = options.max_time is not None and standing.elapsed >= options.max_time
+    return StopReason.MAX_TIME if late else StopReason.CUT_OFF
 
 
 def _provenance(

@@ -16,7 +16,7 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Handler, Population, Search
-from archeng.known import Found, Known, Limits
+from archeng.outcomes import Limits, Outcomes, PastCalls
 from archeng.repair import Repair
 from archeng.runner.starts import Starts
 from archeng.runner.state import Restarts, RunState
@@ -73,14 +73,14 @@ class RestartingSearch:
         return RunState(0, restarts, self._search(point, regime), History(), rng)
 
     @one_thread
-    def ask(self, state: RunState, known: Known) -> tuple[RunState, Population]:
+    def ask(self, state: RunState, known: PastCalls) -> tuple[RunState, Population]:
         """Make the candidates of the next generation."""
         search, population = self.handler.ask(state.search, state.rng, known)
         return replace(state, search=search), population
 
     @one_thread
     def tell(
-        self, state: RunState, population: Population, outcomes: Found, known: Known
+        self, state: RunState, population: Population, outcomes: Outcomes, known: PastCalls
     ) -> RunState:
         """Rank and update; the stopping tests remember the generation.
 

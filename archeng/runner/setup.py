@@ -14,7 +14,6 @@ from archeng.codec import decode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
-from archeng.known import Limits
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
@@ -27,6 +26,7 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
+from archeng.outcomes import Limits
 from archeng.runner.options import (
     Options,
     Runtime,
@@ -205,12 +205,12 @@ def _earlier(model: Model, runtime: Runtime, limits: Limits) -> dict[bytes, Call
 
     Those that lack one are left out: their designs have to be simulated again.
     """
-    found: dict[bytes, Call] = {}
+    calls: dict[bytes, Call] = {}
     for path in runtime.reuse:
         for key, e in finished_designs(path, model.element_names()).items():
             if all(name in e.constraints for name in limits.names):
                 values = {name: e.constraints[name] for name in limits.names}
-                found[key] = Call(
+                calls[key] = Call(
                     CallStatus.REUSED, e.objective, "", 0.0, constraints=values, outputs=e.outputs
                 )
-    return found
+    return calls

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from archeng.checks import is_integer, shown
 from archeng.errors import SettingsError
-from archeng.known import Limits
+from archeng.outcomes import Limits
 from archeng.simulator.call import Call, CallStatus, Simulator, checked
 from archeng.simulator.dask_pool import DASK
 from archeng.simulator.design import Design

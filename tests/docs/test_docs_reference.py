@@ -16,6 +16,7 @@ from docs_pages import ROOT
 import archeng
 from archeng.cli import main
 from archeng.errors import ArchengError
+from archeng.options import OPTIONS
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -92,6 +93,16 @@ def test_every_setting_is_on_its_page_with_its_default() -> None:
     assert [name for name, _, _ in rows] == [f.name for f in fields(archeng.Settings)]
     assert {n: d for n, d, _ in rows}["margin"] == "1e-11"
     assert all(len(meaning) > 20 for _, _, meaning in rows)
+
+
+def test_every_option_is_on_its_pages() -> None:
+    settings = (REFERENCE / "settings.md").read_text("utf-8")
+    commands = (REFERENCE / "cli.md").read_text("utf-8")
+    for option in OPTIONS.values():
+        assert f"`{option.name}`" in settings
+        assert not option.solve or f"| `{option.name}` | {option.help}" in settings
+        if option.section is not None:
+            assert f"| `{option.name}` | {option.help}" in commands
 
 
 def test_every_status_and_stop_reason_has_advice() -> None:

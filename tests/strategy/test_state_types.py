@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from archeng.codec import unaliased
 from archeng.distribution import Distribution
 from archeng.repair import Repair
 from archeng.strategy import Bipop, Regime, State
@@ -18,6 +19,7 @@ from archeng.strategy import Bipop, Regime, State
 
 def storable(hint: Any) -> bool:
     """Whether a value of this type can be written as JSON and read back by the type."""
+    hint = unaliased(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return all(map(storable, arguments))

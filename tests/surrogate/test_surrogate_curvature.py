@@ -11,6 +11,7 @@ from surrogate_helpers import (
     designs,
     feasible_set,
     few,
+    minimise,
     plain_frame,
     random_polytope,
     seeds,
@@ -20,9 +21,8 @@ from archeng.distribution import Distribution, Floats
 from archeng.repair import Repairer
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import _net
-from archeng.surrogate.fit import fit_all, fit_with, make_system
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.minimise import lowest, minimise
+from archeng.surrogate.fit import Kernels, fit_all, fit_with, make_system
+from archeng.surrogate.minimise import lowest
 from archeng.surrogate.priors import PRIORS
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from surrogate_helpers import Quadratic, coefficients, designs, few, moderate, seeds, values
 
 from archeng.distribution import Floats
-from archeng.surrogate.fit import Fit, System, fit, fit_with, linear, make_system
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import NOISES, PRIORS, QUADRATIC, Prior
+from archeng.surrogate.constants import PRIOR_NOISES as NOISES
+from archeng.surrogate.fit import Fit, Kernels, System, fit, fit_with, linear, make_system
+from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
 
 DIAGONAL = Prior("mostly diagonal", diagonal=1.0, mixed=0.01)
 SPARSE = Prior("sparse", diagonal=1.0, mixed=1.0, rounds=3)

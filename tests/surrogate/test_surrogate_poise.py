@@ -9,10 +9,12 @@ import pytest
 from archeng import Model
 from archeng.model import compile_model
 from archeng.surrogate.data import Frame
-from archeng.surrogate.first_order import explicit_rows, gain, lowest_step
-from archeng.surrogate.poise import (
+from archeng.surrogate.geometry import (
     designs_near,
+    explicit_rows,
     free_directions,
+    gain,
+    lowest_step,
     missing_design,
     missing_directions,
 )

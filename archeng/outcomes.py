@@ -1,4 +1,4 @@
-"""What the simulator has said so far, as arrays: `Known`, and of one generation `Found`.
+"""What the simulator has said so far, as arrays: `PastCalls`, and of one generation `Outcomes`.
 
 `Limits` are those of the simulated constraints: quantities that the simulator returns beside the
 objective.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 
 
 def _nothing() -> Floats:
@@ -51,7 +51,38 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Sides:
+    """The finite limits of some quantities as functions g <= 0, lower ones first.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (k,)
+        Which quantity.
+    sign : ndarray, shape (k,)
+        1 for upper, -1 for lower limits.
+    level : ndarray, shape (k,)
+    """
+
+    index: Integers
+    sign: Floats
+    level: Floats
+
+    @classmethod
+    def of(cls, lower: Floats, upper: Floats, units: Floats | None = None) -> Sides:
+        """List the finite ones of limits (m,), over units (m,) of the quantities."""
+        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        index = np.concatenate((low, high))
+        level = np.concatenate((lower[low], upper[high]))
+        sign = np.concatenate((-np.ones(len(low)), np.ones(len(high))))
+        return cls(index, sign, level if units is None else level / units[index])
+
+    def excess(self, values: Floats) -> Floats:
+        """G (..., k) for values (..., m) of the quantities: positive where a limit is exceeded."""
+        return np.asarray(self.sign * (values[..., self.index] - self.level), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
     """What the simulator said about the candidates of one generation.
 
     Attributes
@@ -70,7 +101,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class PastCalls:
     """Designs simulated so far, in the order of the calls.
 
     Attributes
@@ -94,33 +125,33 @@ class Known:
     def __len__(self) -> int:
         return len(self.objectives)
 
-    def last(self, k: int) -> Known:
+    def last(self, k: int) -> PastCalls:
         """Return the last k > 0 of them."""
-        return Known(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
+        return PastCalls(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
 
-    def and_pending(self, x: Floats) -> Known:
+    def and_pending(self, x: Floats) -> PastCalls:
         """Return them and a design (n,) about which nothing is known yet."""
         unknown = np.full((1, self.simulated.shape[1]), np.nan)
-        return Known(
+        return PastCalls(
             np.concatenate((self.points, x[None])),
             np.append(self.objectives, np.nan),
             np.concatenate((self.simulated, unknown)),
         )
 
-    def last_and(self, position: int, k: int) -> Known:
+    def last_and(self, position: int, k: int) -> PastCalls:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
         recent = self.last(k)
         if position >= len(self) - len(recent):
             return recent
         one = slice(position, position + 1)
-        return Known(
+        return PastCalls(
             np.concatenate((self.points[one], recent.points)),
             np.concatenate((self.objectives[one], recent.objectives)),
             np.concatenate((self.simulated[one], recent.simulated)),
         )
 
 
-def _same_length(found: Found | Known) -> None:
+def _same_length(arrays: Outcomes | PastCalls) -> None:
     """Give ``simulated`` its rows if there are no simulated constraints."""
-    if found.simulated.shape[1] == 0:
-        object.__setattr__(found, "simulated", np.zeros((len(found.objectives), 0)))
+    if arrays.simulated.shape[1] == 0:
+        object.__setattr__(arrays, "simulated", np.zeros((len(arrays.objectives), 0)))
