@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from archeng.errors import MissingPackageError, SettingsError
-from archeng.simulator.process_tree import kill_tree
+from archeng.simulator.watchdog import Tree
 
 _BROWSERS = (
     "chromium",
@@ -62,7 +62,8 @@ def printed(page: bytes, folder: Path) -> bytes:
             command.append("--no-sandbox")  # Chromium's sandbox cannot be used by root
         command += [f"--print-to-pdf={work / 'page.pdf'}", (work / "page.html").as_uri()]
         try:
-            _run(command, work / "log.txt")
+            with (work / "log.txt").open("wb") as log:
+                Tree(command, stdout=log, stderr=log).wait(_SECONDS)
             return (work / "page.pdf").read_bytes()
         except subprocess.TimeoutExpired as error:
             raise SettingsError(
@@ -73,18 +74,6 @@ def printed(page: bytes, folder: Path) -> bytes:
             raise SettingsError(
                 f"{browser} did not print the report ({' '.join(reason) or error}). {_INSTEAD}"
             ) from error
-
-
-def _run(command: list[str], log: Path) -> None:
-    """Run a browser until it has ended; if that takes too long, end it and what it started."""
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True)
-        try:
-            process.wait(_SECONDS)
-        except BaseException:  # Ctrl-C, too
-            kill_tree(process.pid)
-            process.wait()
-            raise
 
 
 def find_browser() -> str:

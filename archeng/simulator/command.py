@@ -33,8 +33,7 @@ from archeng.model import Variable
 from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
-from archeng.simulator.process_tree import kill_group
-from archeng.simulator.watchdog import Tree, watchdog
+from archeng.simulator.watchdog import Tree
 
 Reader = Callable[[Path, str], Any]
 Keep = Literal["all", "failed", "none"]
@@ -213,7 +212,7 @@ class CommandSimulator:
             (folder / "stderr.txt").open("wb") as errors,
         ):
             try:
-                tree = Tree(
+                code = Tree(
                     arguments,
                     self.environment,
                     folder if self.keep == "none" else None,
@@ -221,33 +220,18 @@ class CommandSimulator:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=errors,
-                )
+                ).wait(self.timeout)
             except OSError as error:
                 raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
-            self._wait(tree, folder)
-        code = tree.process.returncode
+            except subprocess.TimeoutExpired:
+                raise SimulationTimeoutError(
+                    f"{self.command[0]} took more than {self.timeout:g} s and was killed"
+                    f"{_words(folder)}"
+                ) from None
         if code not in self.ok_exit_codes:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             raise CommandError(f"{self.command[0]} {how}{_words(folder)}")
         return (folder / "stdout.txt").read_text(encoding="utf-8", errors="replace")
-
-    def _wait(self, tree: Tree, folder: Path) -> None:
-        process = tree.process
-        try:
-            process.wait(self.timeout)
-        except subprocess.TimeoutExpired:
-            raise SimulationTimeoutError(
-                f"{self.command[0]} took more than {self.timeout:g} s and was killed"
-                f"{_words(folder)}"
-            ) from None
-        finally:
-            if process.poll() is None:  # a time-out, Ctrl-C, ...
-                tree.kill()
-                process.wait()
-            else:
-                with contextlib.suppress(Exception):
-                    kill_group(process.pid)  # children that it left behind
-            watchdog.forget(tree)
 
 
 def _command(command: Any) -> list[str]:
