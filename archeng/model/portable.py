@@ -17,7 +17,7 @@ import numpy as np
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model
-from archeng.model.variable import Variable, element_names, stacked, symbol
+from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -55,7 +55,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
                 "tolerance": c.tolerance,
                 "half_widths": list(c.half_widths),
                 "source": c.source,
-                "rows": [[next(lines), _limit(r.lower), _limit(r.upper)] for r in c.rows],
+                "rows": [[next(lines), *map(finite_or_none, (r.lower, r.upper))] for r in c.rows],
             }
             for c in model.constraints
         ],
@@ -151,10 +151,6 @@ def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
             results[position] = len(operations)
             operations.append([_NUMBER, 0.0])
     return operations, [results[i] for i in range(len(results))]
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 # -- reading --------------------------------------------------------------------------------

@@ -61,7 +61,13 @@ def from_nl(
     names = _names(file.with_suffix(".col"), "x", contents.variables, 0)
     others = contents.objectives + contents.logical
     rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
-    _refuse_problems(file, contents, rows, objective)
+    problems = {
+        _owner(key, rows): why
+        for key, why in contents.problems.items()
+        if objective or not key.startswith("O")
+    }
+    if problems:
+        raise UnsupportedModelError(f"{file}", problems)
     unknown = sorted(scale.keys() - set(names))
     if unknown:
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
@@ -80,26 +86,6 @@ def from_nl(
 
 def _contents(file: Path) -> NlFile:
     try:
-        return read(_text(file))
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
-
-
-def _refuse_problems(file: Path, contents: NlFile, rows: list[str], objective: bool) -> None:
-    """Raise if something that is needed cannot be imported."""
-    problems = {
-        _owner(key, rows): why
-        for key, why in contents.problems.items()
-        if objective or not key.startswith("O")
-    }
-    if problems:
-        raise UnsupportedModelError(f"{file}", problems)
-
-
-def _text(file: Path) -> str:
-    try:
         raw = file.read_bytes()
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror or error}).") from error
@@ -110,7 +96,10 @@ def _text(file: Path) -> str:
         )
     if raw[:1] != b"g":
         raise ModelError(f"{file}: is not an .nl file; the first character must be `g`.")
-    return raw.decode("utf-8", errors="replace")
+    try:
+        return read(raw.decode("utf-8", errors="replace"))
+    except ValueError as error:
+        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
 
 
 def _names(file: Path, prefix: str, size: int, others: int) -> list[str]:
