@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -364,3 +364,19 @@ class Model:
                 f"{', '.join(self._variables) or 'none'}. Declare it with "
                 "model.variable() or replace it by a number."
             )
+
+
+def imported(
+    name: str,
+    variables: Iterable[tuple[Any, Variable]],
+    constraints: Sequence[Constraint],
+    objective: tuple[Any, Sense] | None,
+) -> Model:
+    """Build a model of SX symbols and finished records (used by the importers)."""
+    model = Model(name)
+    for symbol, record in variables:
+        model.add_symbol(symbol, record)
+    model.add_constraints(constraints)
+    if objective is not None:
+        model.set_objective(*objective)
+    return model
