@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archeng.checks import floats, shown
 from archeng.errors import ModelError
-from archeng.model.advice import caller, no_number, no_truth_value
+from archeng.model.advice import no_number, no_truth_value
 from archeng.model.domain import Domain
 
 Floats = NDArray[np.float64]
@@ -232,12 +232,12 @@ def _teaching(kind: Any) -> Any:
 
         def __bool__(self) -> bool:
             if not self.is_constant():
-                raise ModelError(no_truth_value(caller()))
+                raise ModelError(no_truth_value())
             return bool(super().__bool__())
 
         def __float__(self) -> float:
             if not self.is_constant():
-                raise ModelError(no_number(caller()))
+                raise ModelError(no_number())
             return float(super().__float__())
 
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
