@@ -17,7 +17,7 @@ import numpy as np
 from archeng.checks import floats, is_real, shown
 from archeng.errors import ModelError
 from archeng.model.tolerance import declared_box, default_half_widths, neighbourhood
-from archeng.model.variable import Floats, Variable
+from archeng.model.variable import Floats, Variable, stacked
 
 _COMPARISONS = (ca.OP_LE, ca.OP_LT, ca.OP_EQ)
 
@@ -100,7 +100,8 @@ def with_defaults(
     if not chosen:
         return tuple(constraints)
     rows = [(r.expression, r.lower, r.upper) for c in constraints for r in c.rows]
-    near = neighbourhood(variables, *declared_box(variables, rows, symbols))
+    box = declared_box(variables, rows, symbols)
+    near = neighbourhood(*box, *stacked(variables, "start", "scale"))
     widths = default_half_widths(
         [r.expression for r in chosen], [r.lower for r in chosen], symbols, near
     )
