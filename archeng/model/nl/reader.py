@@ -190,7 +190,8 @@ def _segment(file: NlFile, line: str, lines: Lines) -> None:
         for entry in _words(_count(words[1 if key == "S" else 0]), lines):
             _count(entry[0])
     elif key in "FL":
-        raise _UnsupportedError("not supported")
+        file.problems[f"{key} segments"].append("not supported")
+        return
     else:
         raise ValueError("there is no such segment")
     for number, rest in lines:
