@@ -68,17 +68,16 @@ def unlimited(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
     occurring = {i for j in range(system.m) for i in system.quantities[j].variables}
     findings = []
     for i in range(system.n):
-        texts = []
-        how = "the rows in which it occurs let it run away" if i in occurring else (
-            "it occurs in no row"
-        )  # fmt: skip
-        for side, bound, way in ((-1, system.lower[i], "below"), (1, system.upper[i], "above")):
-            if not np.isfinite(bound) and (
-                i not in occurring or (len(designs) and _escapes(oracle, i, side, designs[0]))
-            ):
-                texts.append(f"no limit {way} ({how})")
+        idle = i not in occurring
+        how = "it occurs in no row" if idle else "the rows in which it occurs let it run away"
+        texts = [
+            f"no limit {way} ({how})"
+            for side, bound, way in ((-1, system.lower[i], "below"), (1, system.upper[i], "above"))
+            if not np.isfinite(bound)
+            and (idle or (len(designs) and _escapes(oracle, i, side, designs[0])))
+        ]
         if texts:
-            findings.append(_about(system, system.m + i, "; ".join(texts), i not in occurring))
+            findings.append(_about(system, system.m + i, "; ".join(texts), idle))
     return tuple(findings)
 
 
@@ -104,7 +103,7 @@ def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
 def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
     """Inequalities whose limit no design reaches; the designs (k, n) are feasible."""
     system = oracle.system
-    reached = np.any(_at_limit(system.excess(designs)), axis=0)
+    reached = np.any(system.excess(designs) >= -_AT_LIMIT, axis=0)
     rest, tried = system.everything, 0
     findings = []
     for k, copy_of in _copies(system, designs):
@@ -130,21 +129,13 @@ def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def always_active(
-    oracle: Oracle, designs: Floats | None, implied: Collection[str]
-) -> tuple[Finding, ...]:
-    """Limits that every design reaches, and those that a run takes for equalities.
+def always_active(oracle: Oracle, designs: Floats, implied: Collection[str]) -> tuple[Finding, ...]:
+    """Limits that every design (k, n) reaches, and those that a run takes for equalities.
 
-    Parameters
-    ----------
-    oracle : Oracle
-    designs : ndarray, shape (k, n), or None
-        Feasible designs; None if nothing is free.
-    implied : collection of str
-        Names of the rows that compiling has found to be equalities.
+    ``implied`` names the rows that compiling has found to be equalities.
     """
     system = oracle.system
-    proved = {} if designs is None else dict(_held_at_limit(oracle, designs))
+    proved = dict(_held_at_limit(oracle, designs))
     findings = []
     for k, limit in enumerate(system.limits):
         equal = limit.quantity < system.m and system.quantities[limit.quantity].name in implied
@@ -159,7 +150,7 @@ def always_active(
 def _held_at_limit(oracle: Oracle, designs: Floats) -> Iterator[tuple[int, bool]]:
     """Inequalities that are at their limit at every design: (limit, proved)."""
     system = oracle.system
-    reached = np.all(_at_limit(system.excess(designs)), axis=0)
+    reached = np.all(system.excess(designs) >= -_AT_LIMIT, axis=0)
     for k in _inequalities(system):
         if not reached[k]:
             continue
@@ -233,36 +224,26 @@ def _by_room(system: LimitSystem, k: int, points: Floats) -> Floats:
     return points[np.argsort(system.excess(points)[:, k], kind="stable")]
 
 
-def _at_limit(excess: Floats) -> Bools:
-    """Which limits (k, limits) are reached."""
-    return np.asarray(excess >= -_AT_LIMIT)
-
-
 # -- numbers -----------------------------------------------------------------------------------
 
 
 def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> tuple[Finding, ...]:
     """Rows that are not finite at some of the points, or have a pole between them.
 
-    Parameters
-    ----------
-    system : LimitSystem
-    inside, edges : ndarray, shapes (k, n), (l, n)
-        Uniform points in the box, and points on its faces.
+    The points ``inside`` (k, n) are uniform in the box, ``edges`` (l, n) lie on its faces.
     """
     points = np.vstack((inside, edges))
     values = system.values(points)[:, : system.m]
     findings = []
     for j in range(system.m):
         bad = ~np.isfinite(values[:, j])
-        graph, share = system.graphs[j], float(bad[: len(inside)].mean())
         if bad.any():
             why, point = _reason(system, j, points[bad]), points[int(np.argmax(bad))]
-        elif graph is None or (pole := _pole(graph, system.n, points)) is None:
-            continue
-        else:
+        elif (pole := _pole(system.graphs[j], system.n, points)) is not None:
             why, point = "division by a quantity that changes its sign", pole
-        names = system.names
+        else:
+            continue
+        names, share = system.names, float(bad[: len(inside)].mean())
         where = [f"{names[i]} = {point[i]:.4g}" for i in system.quantities[j].variables[:4]]
         part = f"in {100 * share:.3g} % of the box" if share else "in places"
         text = f"{why}, {part}, for instance near {', '.join(where)}"
@@ -281,10 +262,10 @@ def _reason(system: LimitSystem, row: int, points: Floats) -> str:
     return ", ".join(dict.fromkeys(reasons)) or "division by zero, or a number too large"
 
 
-def _pole(graph: Graph, n: int, points: Floats) -> Floats | None:
+def _pole(graph: Graph | None, n: int, points: Floats) -> Floats | None:
     """Point at which a denominator is nearest to zero, if it takes both signs."""
     x = ca.SX.sym("x", n)
-    for expression in denominators(graph, x):
+    for expression in () if graph is None else denominators(graph, x):
         value = ca.Function("d", [x], [expression])(points.T).full().ravel()
         good = value[np.isfinite(value)]
         if len(good) and good.min() < 0 < good.max():
