@@ -31,7 +31,7 @@ from archeng.checks import (
     takes_one,
 )
 from archeng.errors import SettingsError
-from archeng.model import Sense
+from archeng.model import IMPORT_HINTS, Sense
 from archeng.settings import Settings
 from archeng.simulator import OnFailure, check_workers, retry_counts
 
@@ -338,8 +338,7 @@ FOREIGN_NAMES = MappingProxyType(
     {
         **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
         "n_jobs": "Use workers=.",
-        "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to "
-        "ubx).",
+        "discrete": IMPORT_HINTS["discrete"],
         "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
         "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
         "simulator returns into simulated=.",

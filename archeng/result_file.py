@@ -20,7 +20,7 @@ from archeng.codec import decode
 from archeng.errors import ResultFileError
 
 _FORMAT = "archeng-result"
-_VERSION = 2
+_VERSION = 2  # of the format that is written
 _READABLE = (1, _VERSION)
 
 Record = TypeVar("Record")

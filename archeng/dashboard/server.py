@@ -26,7 +26,7 @@ from archeng.report.figures import check_matplotlib
 logger = logging.getLogger("archeng")
 
 ADDRESS = "127.0.0.1"
-USUAL_PORT = 8517
+USUAL_PORT = 8517  # of `archeng dashboard`; any free one if it is taken
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "

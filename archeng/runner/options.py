@@ -57,10 +57,6 @@ class Options:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
 
-    def out_of_time(self, seconds: float) -> bool:
-        """Whether no further call may begin after so many seconds."""
-        return self.max_time is not None and seconds >= self.max_time
-
     def reached(self, objective: float) -> bool:
         """Whether an objective (as the user sees it) reaches the target."""
         return self.target is not None and self.sign * objective <= self.sign * self.target

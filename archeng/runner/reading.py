@@ -172,7 +172,8 @@ def reason_of(
         return StopReason.TARGET
     if ledger.calls_left == 0:
         return StopReason.MAX_EVALUATIONS
-    return StopReason.MAX_TIME if options.out_of_time(standing.elapsed) else StopReason.CUT_OFF
+    late = options.max_time is not None and standing.elapsed >= options.max_time
+    return StopReason.MAX_TIME if late else StopReason.CUT_OFF
 
 
 def _provenance(

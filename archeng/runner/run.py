@@ -24,7 +24,7 @@ from archeng.runner.generation import Candidate, OpenGeneration, open_generation
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
-from archeng.runner.state import OpenedState, RunState, stored
+from archeng.runner.state import OpenedState, RunState, stored, stored_opened
 from archeng.runner.stored import latest_note, note_resumed, reopen, restore
 from archeng.settings import Settings
 from archeng.simulator import told
@@ -140,7 +140,7 @@ class Run:
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
             return
-        opened = reopen(journal, self.state, handler.state_type)
+        opened = reopen(journal, self.state)
         if opened is not None:
             self.state = replace(self.state, search=opened.search, rng=opened.rng)
             self._open = self._opened(opened, 0.0)
@@ -287,7 +287,7 @@ class Run:
             opened = OpenedState(
                 self.state.generation, self.state.search, self.state.rng, population
             )
-            self.ledger.open_generation(opened)
+            self.ledger.open_generation(stored_opened(opened))
             self._open = self._opened(opened, seconds)
         return self._open
 
@@ -388,7 +388,8 @@ class Run:
         """Why a generation under way should be left open: the user, or the time."""
         if self._interruption.requested:
             return StopReason.INTERRUPTED
-        return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
+        limit = self.options.max_time
+        return StopReason.MAX_TIME if limit is not None and self._elapsed() >= limit else None
 
     def _budget_reason(self) -> StopReason | None:
         """Why no further generation should begin: the user, the calls, or the time."""

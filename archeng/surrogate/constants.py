@@ -187,7 +187,7 @@ EQUALITY_DEPENDENT = 1e-9
 CLAIM_RADII = (1e-3, 1e-4, 1e-5)
 CLAIM_RESIDUAL = 1e-4  # Largest residual of an optimum
 CLAIM_DOUBT = 3.0  # Largest residual by random models, in those of an optimum
-# Random models, and their seed: the same evidence for the same designs
+# Random models, and the seed of these and of escapes: the same evidence for the same designs
 CLAIM_DRAWS, CLAIM_SEED = 8, 0
 CLAIM_WIDER = 30.0  # Designs within this many radii are used first ...
 CLAIM_WIDEN = 10  # ... and within so many times more if these are not enough
