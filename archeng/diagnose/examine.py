@@ -99,9 +99,9 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         "name": system.name,
         "equalities": sum(quantity.equality for quantity in system.quantities),
         "attempts": oracle.attempts,
-        "badly_scaled": findings.badly_scaled(system, sampled[:_SCALING_POINTS]),
-        "undefined": findings.undefined(system, sampled, edges),
-        "unlimited": findings.unlimited(oracle, designs),
+        "badly_scaled": tuple(findings.badly_scaled(system, sampled[:_SCALING_POINTS])),
+        "undefined": tuple(findings.undefined(system, sampled, edges)),
+        "unlimited": tuple(findings.unlimited(oracle, designs)),
         "notes": () if compiled is None else compiled.notes,
     }
     if len(designs) == 0:
@@ -122,7 +122,7 @@ def _only_point(oracle: Oracle) -> Floats:
 def _infeasible(oracle: Oracle, cores: list[Core], common: dict[str, Any]) -> Diagnosis:
     system = oracle.system
     conflicts = [explained(oracle, core) for core in cores] or [_no_room(oracle)]
-    dependent = findings.dependent(system, oracle.least_excess()[0], range(system.n))
+    dependent = list(findings.dependent(system, oracle.least_excess()[0], range(system.n)))
     return Diagnosis(
         feasible=False,
         design=None,
@@ -166,12 +166,12 @@ def _feasible(
     oracle: Oracle, search: DesignSearch | None, designs: Floats, common: dict[str, Any]
 ) -> Diagnosis:
     free = [] if search is None else search.places
-    dependent = findings.dependent(oracle.system, designs[0], free)
+    dependent = tuple(findings.dependent(oracle.system, designs[0], free))
     independent = common["equalities"] - len(dependent)
     if search is not None:
         common["regions"], common["all_regions_tried"] = search.regions(designs)
-        common["redundant"] = findings.redundant(oracle, designs)
-        common["always_active"] = findings.always_active(oracle, designs, search.implied)
+        common["redundant"] = tuple(findings.redundant(oracle, designs))
+        common["always_active"] = tuple(findings.always_active(oracle, designs, search.implied))
     return Diagnosis(
         feasible=True,
         design=oracle.system.by_name(designs[0]),

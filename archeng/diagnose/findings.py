@@ -38,16 +38,15 @@ _CURVES = 1e9  # ratio of the steepest to the flattest gradient in the box that 
 # -- structure ---------------------------------------------------------------------------------
 
 
-def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> tuple[Finding, ...]:
+def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> Iterator[Finding]:
     """Equalities whose gradients in the free variables, at a point, depend on those before."""
     rows = [j for j in range(system.m) if system.quantities[j].equality]
     if not rows:
-        return ()
+        return
     jacobian = np.asarray(system.jacobian(point).full(), dtype=float)
     gradients = (jacobian[rows] * system.scale)[:, list(free)]
     gradients = np.where(np.isfinite(gradients), gradients, 0.0)
     basis = np.zeros((0, len(free)))
-    findings = []
     for row, gradient in zip(rows, gradients, strict=True):
         length = np.linalg.norm(gradient)
         unit = gradient / length if length > 0 else gradient
@@ -57,16 +56,13 @@ def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> tuple[
         if left > _DEPENDENT:
             basis = np.vstack((basis, unit / left))
         else:
-            text = "follows from the other equalities, or contradicts them"
-            findings.append(_about(system, row, text))
-    return tuple(findings)
+            yield _about(system, row, "follows from the other equalities, or contradicts them")
 
 
-def unlimited(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
+def unlimited(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
     """Variables that can go to infinity, judged from feasible designs (k, n), possibly none."""
     system = oracle.system
     occurring = {i for j in range(system.m) for i in system.quantities[j].variables}
-    findings = []
     for i in range(system.n):
         idle = i not in occurring
         how = "it occurs in no row" if idle else "the rows in which it occurs let it run away"
@@ -77,8 +73,7 @@ def unlimited(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
             and (idle or (len(designs) and _escapes(oracle, i, side, designs[0])))
         ]
         if texts:
-            findings.append(_about(system, system.m + i, "; ".join(texts), idle))
-    return tuple(findings)
+            yield _about(system, system.m + i, "; ".join(texts), idle)
 
 
 def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
@@ -100,15 +95,13 @@ def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
 # -- redundancy --------------------------------------------------------------------------------
 
 
-def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
+def redundant(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
     """Inequalities whose limit no design reaches; the designs (k, n) are feasible."""
     system = oracle.system
     reached = np.any(system.excess(designs) >= -_AT_LIMIT, axis=0)
     rest, tried = system.everything, 0
-    findings = []
     for k, copy_of in _copies(system, designs):
-        text = f"says the same as {system.quantities[copy_of].name}"
-        findings.append(_about_limit(system, k, text, True))
+        yield _about_limit(system, k, f"says the same as {system.quantities[copy_of].name}", True)
         rest[k] = False
     for k in _inequalities(system):
         if not rest[k]:
@@ -118,33 +111,29 @@ def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
         linear = system.quantities[system.limits[k].quantity].linear
         why = _implied(oracle, others, k) if linear or not reached[k] else ""
         if why:
-            findings.append(_about_limit(system, k, why, True))
+            yield _about_limit(system, k, why, True)
             rest = others
         elif not reached[k] and tried < _TRIED:
             tried += 1
             beyond = system.with_limit(k, side=-system.limits[k].side)
             if not oracle.reaches(beyond, _by_room(system, k, designs)[::-1][:2]):
-                text = "no design was found that reaches its limit"
-                findings.append(_about_limit(system, k, text, False))
-    return tuple(findings)
+                yield _about_limit(system, k, "no design was found that reaches its limit", False)
 
 
-def always_active(oracle: Oracle, designs: Floats, implied: Collection[str]) -> tuple[Finding, ...]:
+def always_active(oracle: Oracle, designs: Floats, implied: Collection[str]) -> Iterator[Finding]:
     """Limits that every design (k, n) reaches, and those that a run takes for equalities.
 
     ``implied`` names the rows that compiling has found to be equalities.
     """
     system = oracle.system
     proved = dict(_held_at_limit(oracle, designs))
-    findings = []
     for k, limit in enumerate(system.limits):
         equal = limit.quantity < system.m and system.quantities[limit.quantity].name in implied
         text = "every design is at this limit: in effect an equality"
         if equal:
             text += ", and a run takes it for one, with a tolerance"
         if equal or k in proved:
-            findings.append(_about_limit(system, k, text, equal or proved[k]))
-    return tuple(findings)
+            yield _about_limit(system, k, text, equal or proved[k])
 
 
 def _held_at_limit(oracle: Oracle, designs: Floats) -> Iterator[tuple[int, bool]]:
@@ -227,14 +216,13 @@ def _by_room(system: LimitSystem, k: int, points: Floats) -> Floats:
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> tuple[Finding, ...]:
+def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> Iterator[Finding]:
     """Rows that are not finite at some of the points, or have a pole between them.
 
     The points ``inside`` (k, n) are uniform in the box, ``edges`` (l, n) lie on its faces.
     """
     points = np.vstack((inside, edges))
     values = system.values(points)[:, : system.m]
-    findings = []
     for j in range(system.m):
         bad = ~np.isfinite(values[:, j])
         if bad.any():
@@ -246,9 +234,7 @@ def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> tuple[Findi
         names, share = system.names, float(bad[: len(inside)].mean())
         where = [f"{names[i]} = {point[i]:.4g}" for i in system.quantities[j].variables[:4]]
         part = f"in {100 * share:.3g} % of the box" if share else "in places"
-        text = f"{why}, {part}, for instance near {', '.join(where)}"
-        findings.append(_about(system, j, text))
-    return tuple(findings)
+        yield _about(system, j, f"{why}, {part}, for instance near {', '.join(where)}")
 
 
 def _reason(system: LimitSystem, row: int, points: Floats) -> str:
@@ -273,7 +259,7 @@ def _pole(graph: Graph | None, n: int, points: Floats) -> Floats | None:
     return None
 
 
-def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
+def badly_scaled(system: LimitSystem, points: Floats) -> Iterator[Finding]:
     """Rows whose numbers ask for trouble.
 
     Constant factors do not matter to archeng; what matters is a tolerance below the rounding
@@ -283,26 +269,24 @@ def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
     terms = terms[:, : system.m] + np.abs(values)
     terms = np.where(np.isfinite(terms), terms, 0.0)
     defined = np.any(np.isfinite(values), axis=0)
-    texts: list[tuple[int, str]] = []
     for j in np.flatnonzero(defined).tolist():
         quantity, size = system.quantities[j], float(system.size[j])
         good = lengths[:, j][np.isfinite(lengths[:, j]) & (lengths[:, j] > 0)]
         noise = _EPSILON * float(np.median(terms[:, j]))
         tolerance = (quantity.upper - quantity.lower) / 2
         if quantity.equality and tolerance < 4 * noise:
-            texts.append((j, f"its tolerance {tolerance:.3g} is below the rounding errors of its "
-                          f"terms ({noise:.2g}): give a tolerance above {10 * noise:.1g}, or "
-                          "other units"))  # fmt: skip
+            text = f"its tolerance {tolerance:.3g} is below the rounding errors of its terms "
+            text += f"({noise:.2g}): give a tolerance above {10 * noise:.1g}, or other units"
+            yield _about(system, j, text)
         elif quantity.equality and tolerance > size:
-            texts.append((j, f"its tolerance {tolerance:.3g} is wider than a typical change of "
-                          f"the row ({size:.3g}): hardly an equality"))  # fmt: skip
+            text = f"its tolerance {tolerance:.3g} is wider than a typical change of the row"
+            yield _about(system, j, f"{text} ({size:.3g}): hardly an equality")
         if not 1 / _READABLE < size < _READABLE:
-            texts.append((j, f"it changes by {size:.1e} over the scale of the variables: other "
-                          "units would make it readable"))  # fmt: skip
+            text = f"it changes by {size:.1e} over the scale of the variables"
+            yield _about(system, j, f"{text}: other units would make it readable")
         if len(good) and good.max() > _CURVES * good.min():
-            texts.append((j, f"its slope differs by a factor of {good.max() / good.min():.0e} "
-                          "within the box: tighten the bounds, or take logarithms"))  # fmt: skip
-    return tuple(_about(system, j, text) for j, text in texts)
+            text = f"its slope differs by a factor of {good.max() / good.min():.0e} within the box"
+            yield _about(system, j, f"{text}: tighten the bounds, or take logarithms")
 
 
 def _about(system: LimitSystem, quantity: int, text: str, proved: bool = True) -> Finding:

@@ -58,11 +58,6 @@ class Graph:
         """Indices of the variables that occur."""
         return tuple(sorted({int(n.value) for n in self.nodes if n.op == ca.OP_INPUT}))
 
-    @property
-    def only_linear_operations(self) -> bool:
-        """Whether no operation bends or jumps (products and quotients may)."""
-        return all(node.op in _LINEAR for node in self.nodes)
-
     def evaluated(
         self,
         variable: Callable[[int], _T],
@@ -204,7 +199,7 @@ def linear_parts(
         return np.zeros((m, n)), np.array(constants, dtype=float).ravel(), [False] * m
     stacked = ca.vertcat(*rows)
     curved = [
-        bool(bent) or graph is None or not graph.only_linear_operations
+        bool(bent) or graph is None or any(node.op not in _LINEAR for node in graph.nodes)
         for bent, graph in zip(ca.which_depends(stacked, x, 2, True), graphs, strict=True)
     ]
     function = ca.Function("l", [x], [stacked, ca.densify(ca.jacobian(stacked, x))])
