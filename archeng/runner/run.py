@@ -123,7 +123,7 @@ class Run:
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self._dispatcher = make_dispatcher(setup, self._parts, self._begin)
         self.n_workers = self._dispatcher.n_workers
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
@@ -388,7 +388,8 @@ class Run:
         """Why a generation under way should be left open: the user, or the time."""
         if self._interruption.requested:
             return StopReason.INTERRUPTED
-        return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
+        limit = self.options.max_time
+        return StopReason.MAX_TIME if limit is not None and self._elapsed() >= limit else None
 
     def _budget_reason(self) -> StopReason | None:
         """Why no further generation should begin: the user, the calls, or the time."""
