@@ -12,7 +12,7 @@ from typing import Any
 from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
 from archeng.errors import StudyFileError
-from archeng.journal import Journal, readable
+from archeng.journal import Journal, is_still, readable
 from archeng.records import CallRecord
 from archeng.result import Result
 from archeng.runner import read_journal
@@ -68,7 +68,7 @@ def study_beside(journal: Path) -> StudyFile | None:
 @contextlib.contextmanager
 def opened_journal(path: Path) -> Iterator[Journal]:
     """Open a journal to look at it; strange contents are errors about that journal."""
-    with contextlib.closing(Journal.read(path)) as journal, readable(path):
+    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
         yield journal
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,7 +67,7 @@ class Journal:
             raise JournalError(f"{file}: there is no directory {file.parent}.")
         database.check_free(file)
         lock = Lock(file)
-        with database.guard(file), _release_on_error(lock):
+        with database.guard(file), _on_error(lock.release):
             database.check_free(file)  # somebody else may have been faster
             new = file.with_name(file.name + ".new")  # a half-made file never has the name
             try:
@@ -90,15 +90,16 @@ class Journal:
         database.check(file)
         database.check_one_name(file)
         lock = Lock(file)
-        with database.guard(file), _release_on_error(lock):
+        with database.guard(file), _on_error(lock.release):
             connection = database.connect(file, "mode=rw")
-            connection.execute("PRAGMA synchronous = FULL")
-            problems = connection.execute("PRAGMA quick_check").fetchone()[0]
-            if problems != "ok":
-                raise JournalError(f"{file}: the file is damaged ({problems}).")
-            journal = cls(file, connection, lock)
-            journal._refuse_earlier_versions()
-            journal.lost_log = not logged and not journal.latest().get("closed", False)
+            with _on_error(connection.close):
+                connection.execute("PRAGMA synchronous = FULL")
+                problems = connection.execute("PRAGMA quick_check").fetchone()[0]
+                if problems != "ok":
+                    raise JournalError(f"{file}: the file is damaged ({problems}).")
+                journal = cls(file, connection, lock)
+                journal._refuse_earlier_versions()
+                journal.lost_log = not logged and not journal.latest().get("closed", False)
         return journal
 
     @classmethod
@@ -117,10 +118,12 @@ class Journal:
     def _refuse_earlier_versions(self) -> None:
         if self._version == database.FORMAT_VERSION:
             return
-        self._connection.close()
         seed = "?"
-        with contextlib.suppress(sqlite3.Error, JournalError):
-            seed = str(Journal.read(self.path).header().get("seed"))
+        with (
+            contextlib.suppress(sqlite3.Error, JournalError),
+            contextlib.closing(Journal.read(self.path)) as earlier,
+        ):
+            seed = str(earlier.header().get("seed"))
         raise JournalError(
             f"{self.path}: an earlier archeng wrote this journal (version {self._version}). It can "
             "be read, but its run cannot go on as it is. Begin it anew with the same model, "
@@ -320,7 +323,7 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
     JournalError
         If the journal has other variables.
     """
-    with contextlib.closing(Journal.read(path)) as journal, readable(path):
+    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
         stored = journal.header()["element_names"]
         if stored != list(names):
             raise JournalError(
@@ -341,9 +344,9 @@ def has_log(path: str | Path) -> bool:
 
 
 @contextlib.contextmanager
-def _release_on_error(lock: Lock) -> Iterator[None]:
+def _on_error(undo: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        lock.release()
+        undo()
         raise

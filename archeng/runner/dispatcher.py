@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -93,9 +94,7 @@ class Dispatcher:
         for p in positions:
             designs[p], violations[p] = self._gated(generation.candidates[p])
         finished = {
-            p: known
-            if isinstance(known, CallRecord)
-            else self._written(generation, p, known, violations[p])
+            p: self._taken(generation, p, known, violations[p])
             for p, known in self._ledger.known_outcomes(designs).items()
         }
         todo = [(p, design) for p, design in designs.items() if p not in finished]
@@ -115,15 +114,29 @@ class Dispatcher:
         """Return the record of a told call, or of the same design simulated before."""
         design, violation = self._gated(generation.candidates[position])
         known = self._ledger.known_outcomes({position: design}).get(position)
-        if isinstance(known, CallRecord):
-            return known
         outcome = known or checked(told, self._limits)
-        return self._written(generation, position, outcome, violation)
+        return self._taken(generation, position, outcome, violation)
 
     def close(self) -> None:
         """Give up the workers."""
         if self._evaluator is not None:
             self._evaluator.close()
+
+    def _taken(
+        self,
+        generation: OpenGeneration,
+        position: int,
+        outcome: Call | CallRecord,
+        violation: float,
+    ) -> CallRecord:
+        """Return the record of a call that was made elsewhere, or that the journal has.
+
+        The journal numbers calls as if none were missing: workers may have finished a later one
+        before the run was cut off.
+        """
+        if isinstance(outcome, CallRecord):
+            return replace(outcome, index=generation.index_of(position))
+        return self._written(generation, position, outcome, violation)
 
     def _written(
         self, generation: OpenGeneration, position: int, outcome: Call, violation: float
@@ -165,7 +178,7 @@ def call_record(
     assert candidate.design is not None
     repair = candidate.repair
     return CallRecord(
-        index=generation.first_index + generation.positions.index(position),
+        index=generation.index_of(position),
         generation=generation.number,
         restart=generation.restart,
         x=candidate.design.x,

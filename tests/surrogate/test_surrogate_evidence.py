@@ -114,6 +114,7 @@ def rounded(design: archeng.Design) -> float:
     return float(1 + np.sum(np.arange(1, 4) * (design.x - 0.5) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [Settings(), Settings(surrogate="none")])
 def test_converged_means_that_there_is_evidence(settings: Settings, tmp_path) -> None:
     result = archeng.solve(valley(), rounded, seed=1, max_evaluations=2000, settings=settings)
