@@ -122,9 +122,6 @@ class Generation:
     strategy_seconds: float = 0.0
     eigenvalues: tuple[float, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eigenvalues", tuple(self.eigenvalues))
-
 
 @dataclass(frozen=True)
 class RowAtBest:

@@ -34,6 +34,7 @@ from archeng.model import as_model, compile_model, refuse_wide
 from archeng.outcomes import Limits
 from archeng.ranking import total_order
 from archeng.repair import Repairer
+from archeng.runner.dispatcher import call_record
 from archeng.runner.generation import OpenGeneration, open_generation
 from archeng.sampling import deviations, feasible_points
 from archeng.settings import Settings
@@ -208,7 +209,8 @@ class Arch:
     def _learn(self, generation: OpenGeneration, outcomes: Mapping[int, Call]) -> None:
         """Take the outcomes of the new designs, by position; rank all candidates."""
         for position, outcome in outcomes.items():
-            self._ledger.add(generation.record(position, outcome, 0.0, self._limits, np.nan))
+            record = call_record(generation, position, outcome, 0.0, self._limits, np.nan)
+            self._ledger.add(record)
         values = generation.outcomes({}, self._ledger, 1.0, self._limits).objectives
         order = total_order(values, generation.population.distances_squared(), self.alpha)
         self.es.tell(self._sampled, list(stand_ins(values, order)))

@@ -15,9 +15,10 @@ import click
 
 from archeng.cli import flags
 from archeng.cli.output import by_name, write, write_json
-from archeng.cli.targets import JournalRun, is_database, journal_of
+from archeng.cli.targets import JournalRun, journal_of
 from archeng.dashboard import serve
 from archeng.errors import JournalError, SettingsError
+from archeng.journal import is_database
 from archeng.plain_text import cell
 from archeng.records import call_table
 from archeng.result import Result

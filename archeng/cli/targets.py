@@ -18,19 +18,13 @@ from archeng.result import Result
 from archeng.runner import read_journal
 
 _JOURNALS = ("*.db", "*.sqlite", "*.sqlite3")  # how journals are usually named
-_SQLITE = b"SQLite format 3\0"  # how the files of SQLite begin
 _MOVE = ("at", "machine", "calls", "changes")
 
 
 def study_or_file(argument: str | None, command: str) -> StudyFile | Path:
     """Return the study of a folder or of a ``study.toml``, or the path of another file.
 
-    Parameters
-    ----------
-    argument : str or None
-        As typed; None is the present folder.
-    command : str
-        That was typed, for the message.
+    ``argument`` is as typed (None: the present folder), ``command`` goes into the message.
 
     Raises
     ------
@@ -69,12 +63,6 @@ def study_beside(journal: Path) -> StudyFile | None:
         return None
     study = read_study(journal.parent / FILE)
     return study if study.journal.resolve() == journal.resolve() else None
-
-
-def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database, as journals are."""
-    with path.open("rb") as stream:
-        return stream.read(len(_SQLITE)) == _SQLITE
 
 
 @contextlib.contextmanager

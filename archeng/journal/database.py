@@ -11,13 +11,14 @@ from typing import Any
 from archeng.checks import file_path
 from archeng.codec import dumps
 from archeng.errors import JournalError
-from archeng.journal.rows import COLUMNS, checksum
+from archeng.journal.rows import checksum
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
-# Versions that brought the column, then checksums and candidates, then one tree as the state.
-_DETAILS, _CHECKSUMS, _TREE = 3, 4, 5
-_FORMAT_VERSION = _TREE
-_READABLE = range(2, _FORMAT_VERSION + 1)
+_SQLITE = b"SQLite format 3\0"  # how its files begin
+DETAILS, CHECKSUMS, FORMAT_VERSION = 3, 4, 5
+"""Versions that brought the column, then checksums and candidates, then one tree as the state."""
+
+_READABLE = range(2, FORMAT_VERSION + 1)
 
 _SCHEMA = """
 CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER);
@@ -42,22 +43,6 @@ CREATE TABLE candidates (
 """
 
 
-def call_columns(version: int) -> str:
-    """Return the columns of a call for a SELECT, also where the file's version has not all."""
-    names = ", ".join(COLUMNS)
-    return names if version >= _DETAILS else names.replace("details", "'{}' AS details")
-
-
-def checksum_column(version: int) -> str:
-    """Return what to SELECT for the checksum of a row."""
-    return "checksum" if version >= _CHECKSUMS else "NULL"
-
-
-def has_candidates(version: int) -> bool:
-    """Whether files of a version hold the candidates of the open generation."""
-    return version >= _CHECKSUMS
-
-
 def version_of(connection: sqlite3.Connection) -> int:
     """Return the version of the file's format."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -68,7 +53,7 @@ def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
     remove(file)
     with contextlib.closing(connect(file, "mode=rwc")) as connection:
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("BEGIN")
         for statement in _SCHEMA.split(";\n"):
             if statement.strip():
@@ -80,11 +65,6 @@ def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
         text = dumps(state)
         connection.execute("INSERT INTO state VALUES (1, ?, ?)", (text, checksum(text)))
         connection.execute("COMMIT")
-
-
-def is_current(version: int) -> bool:
-    """Whether files of a version can be written to; earlier ones are only read."""
-    return version == _FORMAT_VERSION
 
 
 def remove(file: Path) -> None:
@@ -133,11 +113,17 @@ def check_one_name(file: Path) -> None:
         )
 
 
+def is_database(file: Path) -> bool:
+    """Whether a file is an SQLite database, as journals are."""
+    with file.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
+
+
 def check(file: Path, how: str = "mode=ro") -> None:
     """Raise unless the file is a journal of this version. Never writes to it."""
-    with guard(file), file.open("rb") as stream:
-        beginning = stream.read(16)
-    if beginning != b"SQLite format 3\0":
+    with guard(file):
+        ours = is_database(file)
+    if not ours:
         raise JournalError(f"{file}: is not an archeng journal.")
     with guard(file), contextlib.closing(connect(file, how)) as connection:
         kind = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -147,7 +133,7 @@ def check(file: Path, how: str = "mode=ro") -> None:
         if version not in _READABLE:
             raise JournalError(
                 f"{file}: journal version {version}, this archeng reads {_READABLE[0]} to "
-                f"{_FORMAT_VERSION}."
+                f"{FORMAT_VERSION}."
             )
         connection.execute("SELECT COUNT(*) FROM state").fetchone()
 

@@ -7,7 +7,7 @@ import math
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,13 @@ COLUMNS = (*_COLUMNS, "details")
 """``details`` is JSON: what only some calls have."""
 
 
+class StoredCall(NamedTuple):
+    """A finished call: the position of its candidate, and its record."""
+
+    position: int
+    call: CallRecord
+
+
 def to_row(position: int, call: CallRecord) -> tuple[Any, ...]:
     """Return the values of `COLUMNS` as SQLite gives them back, and their checksum."""
     details = {name: getattr(call, name) for name in _DETAILS if getattr(call, name)}
@@ -67,13 +74,13 @@ def to_row(position: int, call: CallRecord) -> tuple[Any, ...]:
     return (*row, checksum(*row))
 
 
-def from_row(index: int, row: Sequence[Any]) -> tuple[int, CallRecord]:
+def from_row(index: int, row: Sequence[Any]) -> StoredCall:
     """Return position and record of a call."""
     pairs = zip(_COLUMNS.items(), row, strict=False)  # details follow
     columns = {name: read(value) for (name, (_, read)), value in pairs}
     details = json.loads(row[len(_COLUMNS)])
     position: int = columns.pop("position")
-    return position, CallRecord(
+    call = CallRecord(
         index=index,
         **columns,
         constraints={str(k): float(v) for k, v in details.get("constraints", {}).items()},
@@ -83,6 +90,7 @@ def from_row(index: int, row: Sequence[Any]) -> tuple[int, CallRecord]:
         repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
         elapsed=float(details.get("elapsed", math.nan)),
     )
+    return StoredCall(position, call)
 
 
 def checksum(*values: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from archeng.ledger import Ledger
@@ -49,8 +48,8 @@ def assemble(setup: Setup) -> Parts:
     return Parts(ledger, search, team)
 
 
-def make_dispatcher(setup: Setup, parts: Parts, clock: Callable[[], float]) -> Dispatcher:
-    """Start the workers, if there is a simulator; ``clock`` tells the seconds since the begin."""
+def make_dispatcher(setup: Setup, parts: Parts, begin: float) -> Dispatcher:
+    """Start the workers, if there is a simulator; ``begin`` is the run's, by `time.monotonic`."""
     runtime, limits = setup.runtime, setup.options.limits
     evaluator = None
     if setup.simulator is not None:
@@ -58,4 +57,4 @@ def make_dispatcher(setup: Setup, parts: Parts, clock: Callable[[], float]) -> D
         evaluator = Evaluator(pool, runtime.policy, limits)
     gate = Gate(setup.feasible_set, parts.search.handler.outside)
     on_failure = None if runtime.progress is None else runtime.progress.failed
-    return Dispatcher(gate, parts.ledger, evaluator, limits, clock, on_failure)
+    return Dispatcher(gate, parts.ledger, evaluator, limits, begin, on_failure)

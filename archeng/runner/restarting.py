@@ -35,25 +35,12 @@ logger = logging.getLogger("archeng")
 
 @dataclass(frozen=True, eq=False)
 class RestartingSearch:
-    """CMA-ES with restarts.
+    """CMA-ES with restarts."""
 
-    Attributes
-    ----------
-    handler : Handler
-        Makes the candidates and says what is learned from them.
-    starts : Starts
-        Where restarts begin.
-    settings : Settings
-    limits : Limits
-        Of the simulated constraints.
-    population_size : int or None
-    max_restarts : int
-    """
-
-    handler: Handler[Any]
-    starts: Starts
+    handler: Handler[Any]  # makes the candidates and says what is learned from them
+    starts: Starts  # where restarts begin
     settings: Settings
-    limits: Limits
+    limits: Limits  # of the simulated constraints
     population_size: int | None = None
     max_restarts: int = 0
 

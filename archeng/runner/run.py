@@ -123,7 +123,7 @@ class Run:
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self._dispatcher = make_dispatcher(setup, self._parts, self._begin)
         self.n_workers = self._dispatcher.n_workers
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,23 +20,12 @@ _LEAST_WIDTH = 32  # times the rounding noise of a row, that its tolerance must 
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """Hands out feasible points, so that no restart begins without one.
-
-    Attributes
-    ----------
-    repairer : Repairer
-    wide : Distribution
-        The initial search distribution, around any mean.
-    count : int
-        How many points are prepared at a time.
-    max_time : float or None
-        Seconds that the search for the first one may take.
-    """
+    """Hands out feasible points, so that no restart begins without one."""
 
     repairer: Repairer
-    wide: Distribution
-    count: int
-    max_time: float | None = None
+    wide: Distribution  # the initial one of the search, around any mean
+    count: int  # of points that are prepared at a time
+    max_time: float | None = None  # seconds that the search for the first one may take
 
     def first(self, start: Floats | None, rng: np.random.Generator) -> tuple[Floats, Points]:
         """Return where to begin, and prepared points: the start, repaired, or the nearest of them.
@@ -74,12 +62,9 @@ class Starts:
             return repair.x, ()
         logger.warning("the start could not be repaired; beginning at the nearest point found")
         points = self._prepared(rng, self.max_time)
-        nearest = self._nearest(points, start)
-        return points[nearest], points[:nearest] + points[nearest + 1 :]
-
-    def _nearest(self, points: Sequence[Floats], start: Floats) -> int:
         distances = np.sum(self.wide.whiten(np.array(points) - start) ** 2, axis=1)
-        return int(np.argmin(distances))
+        nearest = int(np.argmin(distances))
+        return points[nearest], points[:nearest] + points[nearest + 1 :]
 
     def _prepared(self, rng: np.random.Generator, max_time: float | None) -> Points:
         return tuple(feasible_points(self.repairer, self.count, rng, max_time))
