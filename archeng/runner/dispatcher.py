@@ -135,7 +135,7 @@ class Dispatcher:
         before the run was cut off.
         """
         if isinstance(outcome, CallRecord):
-            return replace(outcome, index=generation.index_of(position))
+            return replace(outcome, index=_index(generation, position))
         return self._written(generation, position, outcome, violation)
 
     def _written(
@@ -178,7 +178,7 @@ def call_record(
     assert candidate.design is not None
     repair = candidate.repair
     return CallRecord(
-        index=generation.index_of(position),
+        index=_index(generation, position),
         generation=generation.number,
         restart=generation.restart,
         x=candidate.design.x,
@@ -201,6 +201,11 @@ def call_record(
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,
     )
+
+
+def _index(generation: OpenGeneration, position: int) -> int:
+    """Return the number in the run of the call of a candidate."""
+    return generation.first_index + generation.positions.index(position)
 
 
 def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:
