@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters import needed
 from archeng.blas import one_thread
+from archeng.checks import needed
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
@@ -66,15 +66,6 @@ class Arch:
         Of the repair.
     seed : int
         For the search of a first feasible design, if the mean of ``es`` cannot be repaired.
-
-    Attributes
-    ----------
-    best : Best or None
-        ``es.result.xbest`` is a sample and may be infeasible: use this instead.
-    n_calls : int
-        Designs simulated; designs that come up again are not counted.
-    alpha, d_m : float
-        Ranking coefficient and normalised repair distance of the mean.
 
     Raises
     ------
@@ -156,12 +147,12 @@ class Arch:
 
     @property
     def n_calls(self) -> int:
-        """Designs simulated."""
+        """Designs simulated; designs that come up again are not counted."""
         return self._ledger.n_calls
 
     @property
     def best(self) -> Best | None:
-        """The best design so far."""
+        """The best design so far; ``es.result.xbest`` is a sample and may be infeasible."""
         best = self._ledger.best
         return None if best is None else Best(Design(self._set.variables, best.x), best.objective)
 
@@ -232,10 +223,6 @@ class Arch:
         """Ask, simulate and tell until pycma stops or the budget is used up.
 
         A design that comes up again is not simulated again. An exception is a failed call.
-
-        Returns
-        -------
-        Best or None
 
         Raises
         ------

@@ -38,26 +38,16 @@ _CHEAP = 60  # searches after which one order of deletions must do
 class Core:
     """A conflict as a set of limits.
 
-    Attributes
-    ----------
-    limits : tuple of int
-        Rows and bounds.
-    signs : tuple of int
-        Signs that the variables of the members keep; those that a proof does not need are left
-        out, the others may be more than needed.
-    witnesses : dict
-        For each member a point (n,) at which all other members hold.
-    proof : str
-        What proves that they cannot hold together; empty if no point was found, no more.
-    certain : str
-        What proves that they cannot hold within all the bounds of the model: then it has no
-        design, even if the conflict itself is not proved.
+    The variables of the members keep their ``signs``; those that a proof does not need are left
+    out, the others may be more than needed. ``certain`` is what proves that the members cannot
+    hold within all the bounds of the model: then it has no design, even if the conflict itself is
+    not proved.
     """
 
-    limits: tuple[int, ...]
+    limits: tuple[int, ...]  # rows and bounds
     signs: tuple[int, ...]
-    witnesses: dict[int, Floats]
-    proof: str
+    witnesses: dict[int, Floats]  # for each member a point (n,) at which all others hold
+    proof: str  # that they cannot hold together; empty if no point was found, no more
     certain: str = ""
 
 
@@ -76,19 +66,20 @@ def find_cores(oracle: Oracle, most: int) -> list[Core]:
 
 def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
     """Return a minimal conflict among the limits ``within``; None if a point is found."""
-    answer = oracle.quick(within)
-    if answer is not None and answer.consistent:
+    point, proof = oracle.quick(within)
+    if point is not None:
         return None
-    proof = "" if answer is None else answer.proof
     if proof == LINEAR_PROGRAM:
         chosen = _linear_candidates(oracle, within)
     else:
         chosen = within if proof else _pulling(oracle, within, starts)
+    quantity, equality = oracle.system.quantity, oracle.system.equality
     for _ in range(_ROUNDS):
         grown = _grown(oracle, chosen, within, starts)
         if grown is None:
             return None
-        chosen = _with_both_sides(oracle.system, grown) & within
+        both_sides = np.isin(quantity, quantity[grown]) & equality
+        chosen = (grown | both_sides) & within
         core = _reduced(oracle, chosen, starts, rows_first=True)
         if core is not None:
             other = None
@@ -102,10 +93,10 @@ def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
 def _reduced(oracle: Oracle, chosen: Bools, starts: int, rows_first: bool) -> Core | None:
     """Return a minimal conflict; None if a point turns up at which its members hold."""
     kept, witnesses = _filtered(oracle, chosen, starts, rows_first)
-    confirmed = oracle.ask(kept, 4 * starts)
-    if confirmed.consistent:
+    point, proof = oracle.ask(kept, 4 * starts)
+    if point is not None:
         return None
-    system, proof, signs = oracle.system, confirmed.proof, _signs(oracle)
+    system, signs = oracle.system, _signs(oracle)
     if not proof and proves_conflict(system, kept, split=True):
         proof = INTERVALS
     certain = proof
@@ -147,10 +138,10 @@ def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
 def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools | None:
     """Add what is violated where the chosen limits hold, until they cannot; None if all hold."""
     while True:
-        answer = oracle.ask(chosen, starts)
-        if answer.point is None:
+        point = oracle.ask(chosen, starts).point
+        if point is None:
             return chosen
-        excess = np.where(within & ~chosen, oracle.system.excess(answer.point[None, :])[0], -np.inf)
+        excess = np.where(within & ~chosen, oracle.system.excess(point[None, :])[0], -np.inf)
         if excess.max(initial=-np.inf) <= HOLDS:
             return None
         chosen = chosen | (excess >= max(0.5 * min(float(excess.max()), 1e3), HOLDS))
@@ -169,11 +160,11 @@ def _filtered(
         if not kept[group[0]]:
             continue
         trial = without(kept, group)
-        answer = oracle.ask(trial, starts)
-        if answer.point is None:
+        point = oracle.ask(trial, starts).point
+        if point is None:
             kept = trial
         else:
-            witnesses.update(dict.fromkeys(group, answer.point))
+            witnesses.update(dict.fromkeys(group, point))
     return _without_idle_signs(oracle, kept), witnesses
 
 
@@ -207,12 +198,6 @@ def groups_of(system: LimitSystem, limits: Iterable[int]) -> list[Group]:
         key = (int(system.quantity[k]), 0 if system.equality[k] else k + 1)
         groups.setdefault(key, []).append(k)
     return [tuple(group) for group in groups.values()]
-
-
-def _with_both_sides(system: LimitSystem, chosen: Bools) -> Bools:
-    """Add the other side of every equality of which one side is chosen."""
-    taken = np.isin(system.quantity, system.quantity[chosen])
-    return np.asarray(chosen | (taken & system.equality))
 
 
 def without(active: Bools, dropped: Iterable[int]) -> Bools:

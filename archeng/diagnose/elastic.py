@@ -13,8 +13,7 @@ added to the cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -25,6 +24,7 @@ from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
 from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
+_Program = tuple[Floats, Floats, Floats, Floats]  # a, b, low, high: a z <= b, low <= z <= high
 _CANCELS = 1e-10  # sums this much smaller than their terms are zero
 _MARGIN = 1e-9  # least relative gap that counts as a proof
 _NEAR = 1e-12  # weight of the distance to the start
@@ -43,17 +43,11 @@ _IPOPT = {  # tighter than its defaults: HOLDS is 1e-8
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ElasticPoint:
-    """Solution of an elastic program.
+class ElasticPoint(NamedTuple):
+    """Solution x (n,) of an elastic program.
 
-    Attributes
-    ----------
-    x : ndarray, shape (n,)
-    give : ndarray, shape (limits,)
-        By how much each limit gives, in sizes of its quantity.
-    weight : ndarray, shape (limits,)
-        Multiplier of each limit: how much it contributes to the conflict.
+    ``give`` (limits,) says by how much each limit gives, in sizes of its quantity; ``weight``
+    (limits,) is its multiplier: how much it contributes to the conflict.
     """
 
     x: Floats
@@ -74,12 +68,12 @@ class LinearElastic:
         at_center = system.linear[q] @ system.center + system.offset[q]
         self._rest = -factor * (at_center - system.value)
 
-    def _asked(self, active: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return the active linear limits other than signs, and bounds (n,) of z by the signs."""
-        system = self._system
-        lower, upper = system.box(active, LimitKind.SIGN)
-        low, high = ((side - system.center) / system.scale for side in (lower, upper))
-        return np.flatnonzero(active & self._soft), low, high
+    def _asked(self, active: Bools) -> tuple[NDArray[np.intp], _Program]:
+        """Return the active linear limits other than signs, and them with the signs as bounds."""
+        system, chosen = self._system, np.flatnonzero(active & self._soft)
+        ends = system.box(active, LimitKind.SIGN)
+        low, high = ((end - system.center) / system.scale for end in ends)
+        return chosen, (self._matrix[chosen], self._rest[chosen], low, high)
 
     def solve(self, active: Bools, weights: Floats | None = None) -> ElasticPoint | None:
         """Minimise the weighted give of the active linear limits; None if the solver fails.
@@ -87,9 +81,9 @@ class LinearElastic:
         A weight of infinity means that the limit does not give.
         """
         system = self._system
-        chosen, low, high = self._asked(active)
+        chosen, program = self._asked(active)
         n, w = system.n, np.ones(len(chosen)) if weights is None else weights[chosen]
-        answer = elastic_program(self._matrix[chosen], self._rest[chosen], low, high, w)
+        answer = elastic_program(*program, w)
         if answer.status != 0:
             return None
         give, weight = np.zeros(len(active)), np.zeros(len(active))
@@ -99,9 +93,8 @@ class LinearElastic:
 
     def proves_conflict(self, active: Bools, point: ElasticPoint) -> bool:
         """Whether the multipliers of a solution prove that the limits cannot hold together."""
-        chosen, low, high = self._asked(active)
-        weights = point.weight[chosen]
-        return certified(self._matrix[chosen], self._rest[chosen], low, high, weights)
+        chosen, program = self._asked(active)
+        return certified(*program, point.weight[chosen])
 
     def extreme(self, active: Bools, quantity: int, side: int) -> float:
         """Largest (side 1) or smallest value of a linear quantity within the active limits.
@@ -109,14 +102,12 @@ class LinearElastic:
         Infinite if nothing limits it, NaN if the limits cannot hold together.
         """
         system = self._system
-        chosen, low, high = self._asked(active)
+        _, (a, b, low, high) = self._asked(active)
         gradient = system.linear[quantity] * system.scale
         cost = -side * gradient / system.size[quantity]
         bounds = np.column_stack((low, high))
         for presolve in (True, False):  # presolve may not tell unbounded from impossible
-            answer = linear_program(
-                cost, self._matrix[chosen], self._rest[chosen], bounds, presolve
-            )
+            answer = linear_program(cost, a, b, bounds, presolve)
             if answer.status != 4:
                 break
         if answer.status == 3:
@@ -162,13 +153,8 @@ class NonlinearElastic:
 
     One compiled solver serves all subsets of limits. It has one row for each quantity q (and each
     guard): ``a_q <= q / sigma_q + s_q - t_q <= b_q``, s and t the give of its two limits. A limit
-    that is dropped is infinite, one that does not give has s = 0.
-
-    Parameters
-    ----------
-    system : LimitSystem
-    bounds_give : bool
-        Whether bounds may give as rows do. Without that the problems are smaller.
+    that is dropped is infinite, one that does not give has s = 0. Bounds may give as rows do only
+    with ``bounds_give``; without it the problems are smaller.
     """
 
     def __init__(self, system: LimitSystem, bounds_give: bool = False) -> None:
@@ -202,15 +188,8 @@ class NonlinearElastic:
     ) -> ElasticPoint | None:
         """Minimise the weighted give of the active limits from ``start``; None on failure.
 
-        Parameters
-        ----------
-        system : LimitSystem
-            The system of the solver, perhaps with other limits.
-        active : ndarray of bool, shape (limits,)
-        start : ndarray, shape (n,)
-        weights : ndarray, shape (limits,)
-            Cost of each limit's give; infinity means that it does not give. Bounds need infinity
-            unless they may give.
+        The system is that of the solver, perhaps with other limits. A weight of infinity means
+        that the limit does not give; bounds need that unless they may give.
         """
         n, used = system.n, self._used
         low, high, rows, cost, gives = self._asked(system, active, weights)

@@ -101,9 +101,13 @@ def _neg(a: Interval) -> Interval:
     return -a[1], -a[0]
 
 
+def _magnitude(a: Interval) -> Interval:
+    ends = (abs(a[0]), abs(a[1]))
+    return (0.0 if a[0] <= 0.0 <= a[1] else min(ends)), max(ends)
+
+
 def _square(a: Interval) -> Interval:
-    ends = (a[0] * a[0], a[1] * a[1])
-    return _same_sign(0.0 if a[0] <= 0.0 <= a[1] else min(ends), max(ends))
+    return _same_sign(*(end * end for end in _magnitude(a)))
 
 
 def _root(a: Interval) -> Interval:
@@ -124,13 +128,9 @@ def _log(a: Interval) -> Interval:
 
 def _power_of_number(base: float, exponent: float) -> float:
     """Return a power of a base >= 0, infinite instead of an overflow or a pole."""
-    if base == 0.0:
-        return INF if exponent < 0 else float(exponent == 0)
-    if base == INF:
-        return INF if exponent > 0 else float(exponent == 0)
     try:
-        return float(math.pow(base, exponent))
-    except OverflowError:
+        return math.pow(base, exponent)
+    except (OverflowError, ValueError):
         return INF
 
 
@@ -157,11 +157,6 @@ def _any_power(base: Interval, exponent: Interval) -> Interval:
     if base[0] < 0.0:  # defined where the exponent is a whole number
         return ALL
     return _exp(mul(exponent, (-INF, -INF) if base[1] == 0.0 else _log(base)))
-
-
-def _magnitude(a: Interval) -> Interval:
-    ends = (abs(a[0]), abs(a[1]))
-    return (0.0 if a[0] <= 0.0 <= a[1] else min(ends)), max(ends)
 
 
 def _sine(a: Interval) -> Interval:
@@ -274,22 +269,9 @@ _BACKWARD: dict[int, Callable[..., tuple[Interval, ...]]] = {
 }
 
 
-def _forwards(graph: Graph, box: Sequence[Interval]) -> list[Interval]:
-    """Range of each node of a row over a box."""
-    ranges: list[Interval] = []
-    for node in graph.nodes:
-        if node.op == ca.OP_INPUT:
-            ranges.append(box[int(node.value)])
-        elif node.op == ca.OP_CONST:
-            ranges.append((node.value, node.value))
-        else:
-            ranges.append(forward(node.op, [ranges[i] for i in node.inputs]))
-    return ranges
-
-
 def _revise(graph: Graph, wanted: Interval, box: Box) -> None:
     """Shrink the box to where the row can lie in its range (HC4 revise)."""
-    ranges = _forwards(graph, box)
+    ranges = graph.evaluated(box.__getitem__, lambda c: (c, c), forward)
     ranges[-1] = meet(ranges[-1], wanted)
     for k in range(len(graph.nodes) - 1, -1, -1):
         node, v = graph.nodes[k], ranges[k]
@@ -324,10 +306,7 @@ def _shrunk(before: Interval, after: Interval) -> bool:
 def box_and_rows(system: LimitSystem, active: Bools) -> tuple[Box, list[RowRange]]:
     """Return the box and the ranges of rows that the active limits ask for.
 
-    Raises
-    ------
-    EmptyError
-        If two limits of one row contradict each other.
+    Raises `EmptyError` if two limits of one row contradict each other.
     """
     low, high = system.box(active, LimitKind.BOUND, LimitKind.SIGN)
     box = list(zip(low.tolist(), high.tolist(), strict=True))

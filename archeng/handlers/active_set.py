@@ -46,25 +46,13 @@ _NOISE = 32.0  # times the rounding noise of a row
 
 @dataclass(frozen=True, eq=False)
 class ActiveSetSearch(Search):
-    """The search with its working set; the parent is the anchor.
-
-    Attributes
-    ----------
-    rows : tuple of int
-    sides : ndarray, shape (k,)
-    simulated : bool
-        Whether the parent was simulated.
-    objective : float or None
-        Of the parent, if its simulation did not fail.
-    suspended : bool
-        Whether a limit of the working set is not kept by the present offspring.
-    """
+    """The search with its working set; the parent is the anchor."""
 
     rows: tuple[int, ...]
     sides: Floats
-    simulated: bool = False
-    objective: float | None = None
-    suspended: bool = False
+    simulated: bool = False  # whether the parent was simulated
+    objective: float | None = None  # of the parent, if its simulation did not fail
+    suspended: bool = False  # whether the offspring does without a limit of the working set
 
 
 class ActiveSet(Handler[ActiveSetSearch]):

@@ -41,22 +41,12 @@ class Search:
 
     All fields, also those of subclasses, are numbers, texts, enumerations, arrays, None, or
     frozen dataclasses and tuples of these: what a file can hold.
-
-    Attributes
-    ----------
-    population_size : int
-    state : State
-        CMA-ES.
-    anchor : ndarray, shape (n,)
-        A known feasible point.
-    n_active : int
-        Active rows at the repaired mean, or in the working set.
     """
 
     population_size: int
-    state: State
-    anchor: Floats
-    n_active: int
+    state: State  # CMA-ES
+    anchor: Floats  # a known feasible point (n,)
+    n_active: int  # active rows at the repaired mean, or in the working set
 
     @property
     def parameters(self) -> Parameters:
@@ -105,26 +95,13 @@ class NoOptions:
 
 @dataclass(frozen=True, eq=False)
 class HandlerParts:
-    """What handlers are made of.
+    """What handlers are made of."""
 
-    Attributes
-    ----------
-    repairer : Repairer
-        Repairs single points; it holds the feasible set.
-    team : RepairsMany
-        Repairs whole generations: the repairer itself, or several processes.
-    settings : Settings
-    wide : Distribution
-        The initial search distribution, around any mean.
-    limits : Limits
-        Of the simulated constraints.
-    """
-
-    repairer: Repairer
-    team: RepairsMany
+    repairer: Repairer  # repairs single points; it holds the feasible set
+    team: RepairsMany  # repairs whole generations: the repairer itself, or several processes
     settings: Settings
-    wide: Distribution
-    limits: Limits
+    wide: Distribution  # the initial search distribution, around any mean
+    limits: Limits  # of the simulated constraints
 
     def options(self, kind: type[T]) -> T:
         """Return ``settings.handler_options`` as a dataclass, which checks them.
@@ -147,20 +124,11 @@ class Handler(ABC, Generic[S]):
 
     A new handler is a subclass in a module of its own, and a line in
     :data:`archeng.runner.handlers.HANDLERS`.
-
-    Attributes
-    ----------
-    state_type : type of Search
-        What :meth:`init` returns: needed to read it from a file.
-    outside : bool
-        Whether designs that violate constraints are simulated.
-    handles_simulated : bool
-        Whether it knows what to do with limits of simulated constraints.
     """
 
-    state_type: type[S]
-    outside: ClassVar[bool] = False
-    handles_simulated: ClassVar[bool] = False
+    state_type: type[S]  # what `init` returns: needed to read it from a file
+    outside: ClassVar[bool] = False  # whether designs that violate constraints are simulated
+    handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
 
     def __init__(self, parts: HandlerParts) -> None:
         self._repairer, self._settings = parts.repairer, parts.settings

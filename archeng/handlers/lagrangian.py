@@ -56,26 +56,14 @@ MSR_RATE, MSR_QUANTILE = 0.3, 0.3  # [MSR13]
 
 @dataclass(frozen=True, eq=False)
 class LagrangianSearch(Search):
-    """The search with the coefficients of the Lagrangian, and what they were adapted to.
-
-    Attributes
-    ----------
-    gamma, omega : ndarray, shape (m,)
-    f_mean : float or None
-        Objective at the last mean that was simulated well.
-    g_mean : ndarray, shape (m,)
-        Constraints there.
-    f_before, g_before : ndarray, shapes (k,) and (k, m)
-        Objectives and constraints of the last generation; k = 0 before the first one.
-    q : float
-    """
+    """The search with the coefficients of the Lagrangian, and what they were adapted to."""
 
     gamma: Floats
     omega: Floats
-    f_mean: float | None
-    g_mean: Floats
-    f_before: Floats
-    g_before: Floats
+    f_mean: float | None  # objective at the last mean that was simulated well
+    g_mean: Floats  # constraints (m,) there
+    f_before: Floats  # objectives (k,) of the last generation; k = 0 before the first one
+    g_before: Floats  # its constraints (k, m)
     q: float
 
 

@@ -118,25 +118,13 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Which model was chosen, and after how many calls.
-
-    Attributes
-    ----------
-    kind, transform : str
-        Names.
-    noise : float
-    variances : ndarray, shape (n, n), or None
-        Of the entries of the Hessian, reweighted.
-    trimmed : bool
-        Whether it was fitted to the better designs only.
-    calls : int
-    """
+    """Which model was chosen, and after how many calls."""
 
     kind: str
     transform: str
     noise: float
-    variances: Floats | None
-    trimmed: bool
+    variances: Floats | None  # of the entries of the Hessian (n, n), reweighted
+    trimmed: bool  # whether it was fitted to the better designs only
     calls: int
 
 

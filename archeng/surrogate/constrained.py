@@ -29,6 +29,7 @@ r           trust region, in coordinates of the models                  ``radius
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,28 +47,15 @@ from archeng.surrogate.priors import IDENTITY, PRIORS
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Models of objective and simulated constraints around the centre of a frame.
-
-    Attributes
-    ----------
-    frame, data
-    objective : SmoothModel
-    steepness : float
-        Slope of the objective's model at the centre.
-    constraints : Several or None
-    units : ndarray, shape (m,)
-        Units of the constraints per unit of their models.
-    sides : Sides
-        Limits, in units of the models.
-    """
+    """Models of objective and simulated constraints around the centre of a frame."""
 
     frame: Frame
     data: Data
     objective: SmoothModel
-    steepness: float
+    steepness: float  # slope of the objective's model at the centre
     constraints: Several | None
-    units: Floats
-    sides: Sides
+    units: Floats  # (m,) of the constraints per unit of their models
+    sides: Sides  # limits, in units of the models
 
     def excess(self, v: Floats) -> Floats:
         """Sides (k,) at v: positive where violated, as distances."""
@@ -87,25 +75,13 @@ class Models:
         return self.objective.value(v) / self.steepness + weight * violation
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step by the models.
-
-    Attributes
-    ----------
-    x : ndarray, shape (n,)
-    gain : float
-        Of the merit, in units of the objective.
-    weight : float
-        Of the violation in it, in slopes of the objective.
-    expected : ndarray, shape (m,)
-        Simulated constraints.
-    """
+class Step(NamedTuple):
+    """A step by the models, to a design x (n,)."""
 
     x: Floats
-    gain: float
-    weight: float
-    expected: Floats
+    gain: float  # of the merit, in units of the objective
+    weight: float  # of the violation in it, in slopes of the objective
+    expected: Floats  # simulated constraints (m,)
 
 
 def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = None) -> Models:

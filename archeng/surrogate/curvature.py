@@ -90,18 +90,12 @@ class Curvature:
 
 @dataclass(frozen=True, eq=False)
 class Approximation:
-    """The approximation at one design.
-
-    Attributes
-    ----------
-    top : float
-        Largest curvature.
-    """
+    """The approximation at one design."""
 
     repairer: Repairer
     axes: _Axes
     x: Floats
-    top: float
+    top: float  # largest curvature
     bends: Floats
     slope: Floats
     place: Floats

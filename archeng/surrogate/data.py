@@ -16,17 +16,11 @@ from archeng.surrogate.fit import Kernels
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates u = F^{-1} (x - centre), in which lengths are measured.
+    """Coordinates u = F^{-1} (x - centre), in which lengths are measured."""
 
-    Attributes
-    ----------
-    centre : ndarray, shape (n,)
-    factor, inverse : ndarray, shape (n, n)
-    """
-
-    centre: Floats
-    factor: Floats
-    inverse: Floats
+    centre: Floats  # (n,)
+    factor: Floats  # (n, n)
+    inverse: Floats  # of the factor
 
     def coordinates(self, x: Floats) -> Floats:
         """U of a design (n,) or of designs (k, n)."""
@@ -57,28 +51,14 @@ def frame_at(wide: Distribution, centre: Floats) -> Frame:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Designs around the centre of a frame, scaled for a model.
+    """Designs around the centre of a frame, scaled for a model."""
 
-    Attributes
-    ----------
-    A : ndarray, shape (p, n)
-        Coordinates v = u / scale; the first row is the centre.
-    y : ndarray, shape (p,)
-        Objectives, normalised: 0 at the best, 1 at the median.
-    scale : float
-        Length of u that is one in v.
-    best, spread : float
-        An objective f is (f - best) / spread in y.
-    simulated : ndarray, shape (p, m)
-        Values of the simulated constraints.
-    """
-
-    A: Floats
-    y: Floats
-    scale: float
+    A: Floats  # coordinates v = u / scale (p, n); the first row is the centre
+    y: Floats  # objectives (f - best) / spread (p,): 0 at the best, 1 at the median
+    scale: float  # length of u that is one in v
     best: float
     spread: float
-    simulated: Floats
+    simulated: Floats  # values of the simulated constraints (p, m)
 
     @cached_property
     def kernels(self) -> Kernels:

@@ -126,23 +126,13 @@ def _pairs(n: int) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The system for one prior.
-
-    Attributes
-    ----------
-    A : ndarray, shape (p, n)
-    prior : Prior
-    variances : ndarray, shape (n, n)
-    size : float
-        What K was divided by.
-    matrix : ndarray, shape (p + n + 1, p + n + 1)
-    """
+    """The system for one prior."""
 
     A: Floats
     prior: Prior
     variances: Floats
-    size: float
-    matrix: Floats
+    size: float  # what K was divided by
+    matrix: Floats  # (p + n + 1, p + n + 1)
 
     def solve(self, Y: Floats) -> Floats:
         """Weights and linear part, (p + n + 1,) or (p + n + 1, k), for Y (p,) or (p, k).
@@ -169,21 +159,12 @@ class System:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    solution : ndarray, shape (p + n + 1,)
-    system : System
-    y : ndarray, shape (p,)
-    known_diagonal : ndarray, shape (p,), optional
-        Of the inverse of the matrix.
-    """
-
-    solution: Floats
+    solution: Floats  # (p + n + 1,)
     system: System
     y: Floats
-    known_diagonal: Floats | None = None
+    known_diagonal: Floats | None = None  # (p,) of the inverse of the matrix
 
     @cached_property
     def model(self) -> Interpolant:

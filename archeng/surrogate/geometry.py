@@ -147,16 +147,7 @@ def missing_design(
 ) -> Floats | None:
     """Return a feasible design (n,) that makes the designs better poised; None if they are.
 
-    Parameters
-    ----------
-    near : ndarray, shape (p, n)
-        Coordinates of the designs near the centre.
-    free : ndarray, shape (k, n)
-    rows : Rows
-        Explicit rows at the centre.
-    scale : float
-    frame : Frame
-    repaired : callable
+    ``near`` (p, n) and ``free`` (k, n) as above; the rows are the explicit ones at the centre.
     """
     for direction in _missing(near, free, scale):
         straight = [scale * direction, -scale * direction]

@@ -59,64 +59,35 @@ class TrialKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A design (n,) to be simulated next.
-
-    Attributes
-    ----------
-    kind : TrialKind
-    design : ndarray, shape (n,)
-    predicted : float
-        Gain in the merit that a step is expected to have.
-    expected : ndarray, shape (m,), or None
-        Simulated constraints that are expected of a step.
-    """
+    """A design (n,) to be simulated next."""
 
     kind: TrialKind
     design: Floats
-    predicted: float = 0.0
-    expected: Floats | None = None
+    predicted: float = 0.0  # gain in the merit that a step is expected to have
+    expected: Floats | None = None  # simulated constraints (m,) that are expected of a step
 
 
 @dataclass(frozen=True, eq=False)
 class LocalState:
     """State of a local search.
 
-    Attributes
-    ----------
-    centre : ndarray, shape (n,)
-        The best design so far.
-    objective, values : float, ndarray of shape (m,)
-        Objective and simulated constraints there.
-    radius, resolution : float
-        In deviations of the initial search distribution.
-    margins : ndarray, shape (m,)
-        How far inside its limits each simulated constraint is to be, in its units.
-    units, price : ndarray of shape (m,), float
-        The merit: objective plus price times the largest violation over its unit.
-    trial : Trial or None
-        What is simulated next.
-    ended : LocalEnd or None
-    poor : bool
-        Whether the last step was a poor one: designs may be missing on the scale of the radius.
-    misses : int
-        Steps in a row that did not improve the merit.
-    escapes : int
-        Steps away from what seemed to be an optimum.
+    Radius and resolution are in deviations of the initial search distribution. The merit is the
+    objective plus ``price`` times the largest violation over its unit.
     """
 
-    centre: Floats
-    objective: float
-    values: Floats
+    centre: Floats  # the best design so far (n,)
+    objective: float  # there
+    values: Floats  # simulated constraints there (m,)
     radius: float
     resolution: float
-    margins: Floats
-    units: Floats
+    margins: Floats  # (m,) how far inside its limits each simulated constraint is to be
+    units: Floats  # of the simulated constraints (m,)
     price: float = 0.0
-    trial: Trial | None = None
+    trial: Trial | None = None  # what is simulated next
     ended: LocalEnd | None = None
-    poor: bool = False
-    misses: int = 0
-    escapes: int = 0
+    poor: bool = False  # whether the last step was: designs may be missing on the radius' scale
+    misses: int = 0  # steps in a row that did not improve the merit
+    escapes: int = 0  # steps away from what seemed to be an optimum
 
 
 class _View(NamedTuple):
@@ -130,14 +101,8 @@ class _View(NamedTuple):
 class LocalSearch:
     """Makes the next state of a local search. It remembers nothing.
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Holds the feasible set.
-    limits : Limits
-        Of the simulated constraints.
-    wide : Distribution
-        The initial search distribution, around any mean; lengths are in its deviations.
+    ``limits`` are those of the simulated constraints; lengths are in deviations of ``wide``, the
+    initial search distribution, around any mean.
     """
 
     def __init__(self, repairer: Repairer, limits: Limits, wide: Distribution) -> None:

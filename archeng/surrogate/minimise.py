@@ -23,7 +23,7 @@ mu          shortens steps that do not lower the model             ``damping``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,16 +35,14 @@ from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
 
-@dataclass(frozen=True, eq=False)
-class Minimum:
+class Minimum(NamedTuple):
     """A feasible design (n,), and the model's value there."""
 
     x: Floats
     value: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Trial:
+class _Trial(NamedTuple):
     """A design x (n,) at coordinates y (n,) of some length, the model's value and the pull.
 
     ``exact`` says whether it is the minimum that was looked for, or just a feasible design.
@@ -69,19 +67,9 @@ def lowest(
 ) -> Minimum | None:
     """Return the lowest minimum that is found from some feasible designs; None if none is lower.
 
-    Parameters
-    ----------
-    model : SmoothModel
-        In coordinates v = u / scale of the frame.
-    frame : Frame
-    scale : float
-    repairer : Repairer
-    starts : iterable of ndarray, shape (n,)
-    radius : float
-        Largest distance from the centre of the frame. If infinite, the best starts go on after each
-        stage. Else there are no other starts once the model has no other minimum there: if all
-        rows are linear, or if ``brief``.
-    brief : bool
+    The coordinates of the model are v = u / scale, u those of the frame. ``radius`` is the largest
+    distance from its centre. If infinite, the best starts go on after each stage. Else there are no
+    other starts once the model has no other minimum there: if all rows are linear, or if ``brief``.
     """
     curvature = Curvature(frame, scale, repairer)
     if np.isinf(radius):

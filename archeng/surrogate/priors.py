@@ -39,30 +39,18 @@ from archeng.surrogate.fit import Fit, Kernels, fit_all, fit_with, make_system
 class Prior:
     """Weights of the parts of a model.
 
-    Attributes
-    ----------
-    name : str
-    diagonal, mixed : float
-        Prior variance of the diagonal and of the other entries of the Hessian.
-    spline, radial : float
-        Weight of the splines along the variables, and of the radial basis function.
-    rounds : int
-        How often the entries of the Hessian are reweighted by their size.
-    remainder : float
-        Error that is allowed at distance one. It grows with the sixth power of the distance: the
-        square of the third-order term that a quadratic leaves out.
-    noise : float
-        Variance of the noise of the simulator, relative to the spread of the objectives.
+    The error that is allowed, ``remainder`` at distance one, grows with the sixth power of the
+    distance: the square of the third-order term that a quadratic leaves out.
     """
 
     name: str
-    diagonal: float = 0.0
-    mixed: float = 0.0
-    spline: float = 0.0
-    radial: float = 0.0
-    rounds: int = 0
+    diagonal: float = 0.0  # prior variance of the diagonal entries of the Hessian ...
+    mixed: float = 0.0  # ... and of the others
+    spline: float = 0.0  # weight of the splines along the variables ...
+    radial: float = 0.0  # ... and of the radial basis function
+    rounds: int = 0  # how often the entries of the Hessian are reweighted by their size
     remainder: float = 0.0
-    noise: float = 0.0
+    noise: float = 0.0  # variance of the simulator's, relative to the spread of the objectives
 
     @property
     def quadratic(self) -> bool:

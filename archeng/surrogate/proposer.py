@@ -21,41 +21,21 @@ from archeng.surrogate.trust import ProposalKind, Trust, trust_without_proposal
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A feasible design, and what the model says about it.
-
-    Attributes
-    ----------
-    repair : Repair
-        Its certificate.
-    kind : ProposalKind
-    predicted : float
-        Gain over the centre by the model, in its units; 0 without one.
-    step : float
-        Distance from the centre, in deviations.
-    slope : float
-        Units of the model per unit of the objective at the centre.
-    spread : float
-        Median minus best objective of the designs that the model was fitted to.
-    centre : ndarray, shape (n,)
-        The best design then.
-    """
+    """A feasible design with its certificate, and what the model says about it."""
 
     repair: Repair
     kind: ProposalKind
-    predicted: float
-    step: float
-    slope: float
-    spread: float
-    centre: Floats
+    predicted: float  # gain over the centre by the model, in its units; 0 without one
+    step: float  # distance from the centre, in deviations
+    slope: float  # units of the model per unit of the objective at the centre
+    spread: float  # median minus best objective of the designs that the model was fitted to
+    centre: Floats  # the best design then (n,)
 
 
 class Proposer:
     """Proposes designs. It remembers nothing: all that matters is in its arguments.
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Holds the feasible set; minima of the model are found by projections onto it.
+    Minima of the model are found by projections onto the feasible set of the repairer.
     """
 
     def __init__(self, repairer: Repairer) -> None:
@@ -72,17 +52,9 @@ class Proposer:
     ) -> tuple[Trust, Selection | None, Proposal | None]:
         """Return the next proposal, or None if there is nothing to try.
 
-        Parameters
-        ----------
-        frame : Frame
-            Centred at the best design of the search.
-        past : PastCalls
-        trust : Trust
-        selection : Selection or None
-            The model used before.
-        starts : ndarray, shape (k, n)
-            Feasible designs all over the set, from which distant minima are looked for.
-        rng : numpy.random.Generator
+        The frame is centred at the best design of the search; ``selection`` is the model used
+        before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
+        are looked for.
         """
         data = select(frame, past)
         if data is None:

@@ -43,24 +43,14 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Rounds:
-    """How long rounds are, how far apart, and the proposals of the present one.
+    """How long rounds are, how far apart, and the proposals of the present one."""
 
-    Attributes
-    ----------
-    patience : int
-        Proposals in a row without improvement that end a round.
-    rest, wait : int
-        Generations of ARCH between rounds, and until the next one.
-    misses, hits, tried : int
-        Proposals of this round: in a row without improvement, with improvement, and all.
-    """
-
-    patience: int
-    rest: int = 1
-    wait: int = 1
-    misses: int = 0
-    hits: int = 0
-    tried: int = 0
+    patience: int  # proposals in a row without improvement that end a round
+    rest: int = 1  # generations of ARCH between rounds ...
+    wait: int = 1  # ... and until the next one
+    misses: int = 0  # proposals of this round in a row without improvement ...
+    hits: int = 0  # ... with improvement ...
+    tried: int = 0  # ... and all
 
 
 @dataclass(frozen=True)
@@ -74,58 +64,25 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class AssistedSearch(ArchSearch):
-    """The search of ARCH, and what is remembered about models and proposals.
+    """The search of ARCH, and what is remembered about models and proposals."""
 
-    Attributes
-    ----------
-    sigma : float
-        Initial step size of the restart.
-    rounds, trust, phase
-    calls_before : int or None
-        Calls before this restart; None until its first generation.
-    selection : Selection or None
-        The model that was chosen; None as long as it is linear.
-    starts : ndarray, shape (k, n), or None
-        Feasible designs all over the set; None until they are needed.
-    best : float or None
-        Best objective when the last proposals were made.
-    last : Proposal or None
-        The first of the last proposals.
-    proposals : int
-        Generations of proposals in this restart.
-    failed : bool
-        Whether the simulation of the last one failed.
-    progress : Progress or None
-        None before the first proposal.
-    small_at : float or None
-        Best objective when the trust region became small; None while it is not.
-    inject : bool
-        Whether the best design is a proposal that CMA-ES does not know yet.
-    gathered : bool
-        Whether a generation of a global search was about as good as the best design.
-    local : LocalState or None
-        The local search, once it was consulted.
-    ended : StopReason or None
-        Why nothing more is expected of this restart.
-    """
-
-    sigma: float
+    sigma: float  # initial step size of the restart
     rounds: Rounds
     trust: Trust
     phase: Phase = Phase.START
-    calls_before: int | None = None
-    selection: Selection | None = None
-    starts: Floats | None = None
-    best: float | None = None
-    last: Proposal | None = None
-    proposals: int = 0
-    failed: bool = False
-    progress: Progress | None = None
-    small_at: float | None = None
-    inject: bool = False
-    gathered: bool = False
-    local: LocalState | None = None
-    ended: StopReason | None = None
+    calls_before: int | None = None  # calls before this restart; None until its first one
+    selection: Selection | None = None  # the model that was chosen; None as long as it is linear
+    starts: Floats | None = None  # feasible designs (k, n) all over the set, once they are needed
+    best: float | None = None  # best objective when the last proposals were made
+    last: Proposal | None = None  # the first of the last proposals
+    proposals: int = 0  # generations of proposals in this restart
+    failed: bool = False  # whether the simulation of the last one failed
+    progress: Progress | None = None  # None before the first proposal
+    small_at: float | None = None  # best objective when the trust region became small, if it is
+    inject: bool = False  # whether the best design is a proposal that CMA-ES does not know
+    gathered: bool = False  # whether a global search's candidates came near to the best
+    local: LocalState | None = None  # the local search, once it was consulted
+    ended: StopReason | None = None  # why nothing more is expected of this restart
 
     @property
     def may_propose(self) -> bool:

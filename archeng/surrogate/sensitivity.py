@@ -13,7 +13,7 @@ well: other priors, and random quadratics (posterior samples).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,22 +30,12 @@ from archeng.surrogate.priors import IDENTITY, PRIORS, QUADRATIC
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Gradients at the best design, in coordinates of the frame and units of the quantities.
+class Gradients(NamedTuple):
+    """Gradients at the best design, in coordinates of the frame and units of the quantities."""
 
-    Attributes
-    ----------
-    objective : ndarray, shape (n,)
-    others : ndarray, shape (k, n)
-        The same by other models that fit as well.
-    simulated : ndarray, shape (m, n)
-        Of the simulated constraints.
-    """
-
-    objective: Floats
-    others: Floats
-    simulated: Floats
+    objective: Floats  # (n,)
+    others: Floats  # (k, n): the same by other models that fit as well
+    simulated: Floats  # (m, n) of the simulated constraints
 
 
 def gradients(frame: Frame, past: PastCalls, limits: Limits) -> Gradients | None:

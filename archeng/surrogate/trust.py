@@ -23,26 +23,13 @@ class ProposalKind(StrEnum):
 
 @dataclass(frozen=True)
 class Trust:
-    """The trust region, and the kind of the next proposal.
+    """The trust region, and the kind of the next proposal."""
 
-    Attributes
-    ----------
-    radius : float
-        In deviations of the initial search distribution.
-    kind : ProposalKind
-    failures : int
-        Minima of the model in a row that did not improve the objective.
-    leaps : int
-        Proposals anywhere that were not better.
-    most_leaps : int
-        How many of them there are before the search ends.
-    """
-
-    radius: float = c.TRUST_FIRST
+    radius: float = c.TRUST_FIRST  # in deviations of the initial search distribution
     kind: ProposalKind = ProposalKind.EXPLOIT
-    failures: int = 0
-    leaps: int = 0
-    most_leaps: int = c.LEAPS
+    failures: int = 0  # minima of the model in a row that did not improve the objective
+    leaps: int = 0  # proposals anywhere that were not better
+    most_leaps: int = c.LEAPS  # how many of them there are before the search ends
 
     @property
     def collapsed(self) -> bool:
@@ -56,17 +43,9 @@ class Trust:
 
 
 def trust_after(trust: Trust, improved: bool, ratio: float, step: float) -> Trust:
-    """Return the trust after a proposal was simulated.
+    """Return the trust after a proposal was simulated, which is the best design if ``improved``.
 
-    Parameters
-    ----------
-    trust : Trust
-    improved : bool
-        Whether it is the best design now.
-    ratio : float
-        Actual over predicted gain.
-    step : float
-        Its distance from the centre.
+    ``ratio`` is its actual over its predicted gain, ``step`` its distance from the centre.
     """
     if trust.kind in (ProposalKind.LEAP, ProposalKind.WANDER):
         return Trust(most_leaps=trust.most_leaps) if improved else _after_leap(trust)
