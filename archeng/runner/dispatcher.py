@@ -48,13 +48,9 @@ class Dispatcher:
         The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
         begins; those under way are waited for. Closing the iterator kills or forgets them.
 
-        The first call of a run is made alone. If it shows that the simulator is written wrongly, it
-        is not written down: once that is mended, the run begins with the same design.
-
-        Raises
-        ------
-        SimulatorError
-            If that is so.
+        The first call of a run is made alone. If it shows that the simulator is written wrongly,
+        that is a SimulatorError, and the call is not written down: once that is mended, the run
+        begins with the same design.
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
