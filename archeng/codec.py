@@ -23,13 +23,7 @@ _DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}  # of arrays, little
 
 
 def dumps(value: Any) -> str:
-    """Return JSON text of a dataclass, or of nested dictionaries and lists of what can be stored.
-
-    Raises
-    ------
-    TypeError
-        If something cannot.
-    """
+    """Return JSON text of a dataclass, or of nested dictionaries and lists; see :func:`encode`."""
     return json.dumps(encode(value))
 
 
@@ -41,7 +35,8 @@ def loads(text: str) -> Any:
 def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
     """Return plain data: dataclasses as dictionaries, enumerations by their names.
 
-    ``without`` names fields of a dataclass that are left out.
+    ``without`` names fields of a dataclass that are left out. What cannot be stored is a
+    TypeError.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = (f.name for f in fields(value) if f.name not in without)

@@ -16,7 +16,7 @@ from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import find_model, imported, opened
 from archeng.cli.targets import opened_journal, study_or_file
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.errors import InfeasibleModelError, ModelError, SettingsError, SimulatorError
+from archeng.errors import InfeasibleModelError, ModelError, SettingsError
 from archeng.journal import is_database
 from archeng.model import (
     FeasibleSet,
@@ -33,6 +33,7 @@ from archeng.progress import duration
 from archeng.runner import solve
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
+from archeng.simulator import check_simulator
 
 _ALONE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_time", "target")
 """Options that the one call of ``--simulate`` does without."""
@@ -131,8 +132,8 @@ def _of_study(target: StudyFile, name: str | None) -> Iterator[tuple[Model, dict
                 f"{target.path.name}: there is no simulator, and the model has no objective. Put "
                 "a function `simulator` into simulator.py."
             )
-        if simulator is not None and not callable(simulator):
-            raise SimulatorError(f"The simulator must be a function, got {simulator!r}.")
+        if simulator is not None:
+            check_simulator(simulator)
         check_variables = getattr(simulator, "check_variables", None)
         if check_variables is not None:
             check_variables(model.variables)

@@ -140,20 +140,19 @@ class _Checker:
             elif not isinstance(table, dict):
                 self.add((section,), f"must be a section [{section}], got {table!r}")
             else:
-                self._table(section, table, SECTIONS[section])
+                for key, value in table.items():
+                    self._check_key(section, key, value)
 
-    def _table(
-        self, section: str, table: Mapping[str, Any], keys: Mapping[str, Check] | None
-    ) -> None:
-        for key, value in table.items():
-            if keys is not None and key not in keys:
-                self._unknown((section, key), list(keys))
-                continue
-            try:
-                (_limits if keys is None else keys[key])(key, value)
-            except SettingsError as error:
-                said = str(error).removeprefix(key).removeprefix(":").strip()
-                self.add((section, key), said.removesuffix("."))
+    def _check_key(self, section: str, key: str, value: Any) -> None:
+        keys = SECTIONS[section]
+        if keys is not None and key not in keys:
+            self._unknown((section, key), list(keys))
+            return
+        try:
+            (_limits if keys is None else keys[key])(key, value)
+        except SettingsError as error:
+            said = str(error).removeprefix(key).removeprefix(":").strip()
+            self.add((section, key), said.removesuffix("."))
 
     def _unknown(self, path: KeyPath, names: list[str]) -> None:
         key = path[-1]

@@ -1,8 +1,7 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
-from archeng.journal.database import is_database
+from archeng.journal.database import StoredCall, is_database
 from archeng.journal.lock import is_written
-from archeng.journal.rows import StoredCall
 from archeng.journal.store import Journal, finished_designs, has_log, is_still, readable
 
 __all__ = [

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from archeng.codec import dumps, loads
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
+from archeng.journal.database import COLUMNS, StoredCall, checksum, from_row, to_row, verified
 from archeng.journal.lock import Lock, is_written
-from archeng.journal.rows import COLUMNS, StoredCall, checksum, from_row, to_row, verified
 from archeng.records import CallRecord
 
 _STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

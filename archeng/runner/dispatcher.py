@@ -48,13 +48,9 @@ class Dispatcher:
         The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
         begins; those under way are waited for. Closing the iterator kills or forgets them.
 
-        The first call of a run is made alone. If it shows that the simulator is written wrongly, it
-        is not written down: once that is mended, the run begins with the same design.
-
-        Raises
-        ------
-        SimulatorError
-            If that is so.
+        The first call of a run is made alone. If it shows that the simulator is written wrongly,
+        that is a SimulatorError, and the call is not written down: once that is mended, the run
+        begins with the same design.
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
@@ -135,7 +131,7 @@ class Dispatcher:
         before the run was cut off.
         """
         if isinstance(outcome, CallRecord):
-            return replace(outcome, index=generation.index_of(position))
+            return replace(outcome, index=_index(generation, position))
         return self._written(generation, position, outcome, violation)
 
     def _written(
@@ -178,7 +174,7 @@ def call_record(
     assert candidate.design is not None
     repair = candidate.repair
     return CallRecord(
-        index=generation.index_of(position),
+        index=_index(generation, position),
         generation=generation.number,
         restart=generation.restart,
         x=candidate.design.x,
@@ -201,6 +197,11 @@ def call_record(
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,
     )
+
+
+def _index(generation: OpenGeneration, position: int) -> int:
+    """Return the number in the run of the call of a candidate."""
+    return generation.first_index + generation.positions.index(position)
 
 
 def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:

@@ -62,10 +62,6 @@ class OpenGeneration:
         """Candidates of the population."""
         return len(self.population.repairs)
 
-    def index_of(self, position: int) -> int:
-        """Return the number in the run of the call of a candidate."""
-        return self.first_index + self.positions.index(position)
-
     @property
     def cut_short(self) -> bool:
         """Whether the budget does not allow the whole generation."""
