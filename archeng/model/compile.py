@@ -256,19 +256,16 @@ def _absorb_bounds(
 
     ``merged`` collects, for each variable, the constraints that went into its bounds.
     """
-    kept = []
-    alone = [r for r, single in zip(rows, _single(rows, x), strict=True) if single]
+    touched, _ = ca.jacobian_sparsity(_stack(rows, x), x).get_triplet()
+    counts = np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows))
+    alone = [r for r, k in zip(rows, counts, strict=True) if k == 1 and not r.info.equality]
     linear = [r for r, curved in zip(alone, _curved(alone, x), strict=True) if not curved]
-    terms = zip(*_linear_terms(linear, x), strict=True)
-    terms_of = dict(zip(map(id, linear), terms, strict=True))
-    for row in rows:
-        gradient, offset = terms_of.get(id(row), (np.zeros(0), 0.0))
-        touched = np.flatnonzero(gradient)
-        bare = len(touched) == 1 and abs(gradient[touched[0]]) == 1.0 and offset == 0.0
-        if not bare or row.info.equality:
-            kept.append(row)
+    absorbed = set()
+    for row, gradient, offset in zip(linear, *_linear_terms(linear, x), strict=True):
+        i = int(np.argmax(np.abs(gradient)))
+        if abs(gradient[i]) != 1.0 or offset != 0.0:
             continue
-        i = int(touched[0])
+        absorbed.add(row.index)
         a, b = (row.lower, row.upper) if gradient[i] > 0 else (-row.upper, -row.lower)
         low[i], high[i] = max(low[i], a), min(high[i], b)
         merged[i].append(str(row.info))
@@ -279,7 +276,7 @@ def _absorb_bounds(
                 f"they ask for at least {low[i]:g} and at most {high[i]:g}.",
                 [str(row.info), f"bounds of {names[i]}"],
             )
-    return kept
+    return [row for row in rows if row.index not in absorbed]
 
 
 def _split(rows: list[_PendingRow], x: Any) -> tuple[list[_PendingRow], list[_PendingRow]]:
@@ -295,12 +292,6 @@ def _split(rows: list[_PendingRow], x: Any) -> tuple[list[_PendingRow], list[_Pe
 
 def _depends(rows: list[_PendingRow], x: Any, order: int) -> list[bool]:
     return list(ca.which_depends(_stack(rows, x), x, order, True)) if rows else []
-
-
-def _single(rows: list[_PendingRow], x: Any) -> list[bool]:
-    """Which rows depend on one variable only."""
-    touched, _ = ca.jacobian_sparsity(_stack(rows, x), x).get_triplet()
-    return list(np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows)) == 1)
 
 
 def _curved(rows: list[_PendingRow], x: Any) -> list[bool]:

@@ -156,10 +156,7 @@ def is_symbolic(value: Any) -> bool:
 def rows_of_relation(relation: Any, label: str) -> list[Row]:
     """Split a relation, element by element, into rows.
 
-    Raises
-    ------
-    ModelError
-        If it is not a relation: a plain expression, a Python bool, ``!=``, ``and``, ...
+    What is no relation is refused: a plain expression, a Python bool, ``!=``, ``and``, ...
     """
     if not is_symbolic(relation):
         raise ModelError(

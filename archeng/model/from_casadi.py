@@ -19,8 +19,6 @@ from archeng.model.domain import refusal
 from archeng.model.model import Model
 from archeng.model.variable import Floats, vector
 
-_REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # Opti's own number; older CasADi has no other
-
 
 @named_options(ModelError, IMPORT_HINTS)
 def from_nlp(
@@ -113,18 +111,14 @@ def from_opti(
     if not isinstance(opti, ca.Opti):
         raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
     flag("objective", objective, ModelError)
-    kinds = opti.advanced.get_meta
-    symbols = [s for s in opti.advanced.symvar() if kinds(s).type == ca.OPTI_VAR]
-    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
-    labels = own if names is None else texts("names", names, len(symbols), ModelError)
-    _check_domains(opti, symbols, labels)
+    variables = _opti_variables(opti, names)
     value, lbg, ubg = _opti_numbers(opti)
-    every = ca.vertcat(*(ca.vec(s) for s in symbols))
+    every = ca.vertcat(*(ca.vec(s) for _, s in variables))
     start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
     width = None if scale is None else vector("scale", scale, every.numel())
     model = Model(name, symbols="MX")
     end = 0
-    for label, symbol in zip(labels, symbols, strict=True):
+    for label, symbol in variables:
         begin, end, shape = end, end + symbol.numel(), _shape(symbol)
         first, deviation = (
             None if values is None else values[begin:end].reshape(shape, order="F")
@@ -163,6 +157,23 @@ def _keep_objective(model: Model, f: Any, missing: str) -> None:
     if f is None:
         raise ModelError(f"There is no simulator, and {missing}")
     model.set_objective(f)
+
+
+def _opti_variables(opti: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """Return names and symbols of the variables: no parameters, no multipliers."""
+    meta = opti.advanced.get_meta
+    symbols = [s for s in opti.advanced.symvar() if meta(s).type == ca.OPTI_VAR]
+    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
+    labels = own if names is None else texts("names", names, len(symbols), ModelError)
+    variables = list(zip(labels, symbols, strict=True))
+    problems = {
+        label: [refusal("integer", "opti.set_domain")]
+        for label, symbol in variables
+        if meta(symbol).domain != ca.OPTI_DOMAIN_REAL
+    }
+    if problems:
+        raise UnsupportedModelError("The Opti", problems)
+    return variables
 
 
 def _opti_numbers(opti: Any) -> tuple[Floats, Floats, Floats]:
@@ -238,18 +249,6 @@ def _symbol_names(x: Any) -> list[str]:
         size = symbol.numel()
         names += [symbol.name()] if size == 1 else [f"{symbol.name()}[{i}]" for i in range(size)]
     return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
-
-
-def _check_domains(opti: Any, symbols: Sequence[Any], labels: Sequence[str]) -> None:
-    """Raise if a variable is not a real number."""
-    integers = [
-        label
-        for label, symbol in zip(labels, symbols, strict=True)
-        if getattr(opti.advanced.get_meta(symbol), "domain", _REAL) != _REAL
-    ]
-    if integers:
-        problems = dict.fromkeys(integers, (refusal("integer", "opti.set_domain"),))
-        raise UnsupportedModelError("The Opti", problems)
 
 
 def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

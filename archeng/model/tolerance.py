@@ -54,10 +54,9 @@ class Neighbourhood:
     def points(self) -> Floats:
         """Return the centre and fixed points around it (k, n), within the bounds."""
         shares = np.random.default_rng(0).random((_POINTS, len(self.low)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = np.maximum(self.low, self.center - _REACH * self.scale)
-            high = np.minimum(self.high, self.center + _REACH * self.scale)
-            return np.vstack((self.center, low + shares * (high - low)))
+        low = np.maximum(self.low, self.center - _REACH * self.scale)
+        high = np.minimum(self.high, self.center + _REACH * self.scale)
+        return np.vstack((self.center, low + shares * (high - low)))
 
 
 def typical(low: Floats, high: Floats, start: Floats, scale: Floats) -> tuple[Floats, Floats]:
@@ -186,9 +185,8 @@ def called(function: Any, x: Floats) -> list[Floats]:
 def _measured(function: Any, x: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Change (m,) of the rows over one deviation at a point, and the size of their terms."""
     values, jacobian = called(function, x)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(jacobian * scale, axis=1)
-        return lengths, np.abs(jacobian) @ np.abs(x) + np.abs(values)
+    lengths = np.linalg.norm(jacobian * scale, axis=1)
+    return lengths, np.abs(jacobian) @ np.abs(x) + np.abs(values)
 
 
 def _median(values: Floats) -> float:
