@@ -106,9 +106,7 @@ def _compile(
                 lower[free[i]] = upper[free[i]] = value
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
-    feasible_set = _assemble(
-        model, free, template, (low, high), merged, linear, nonlinear, x, notes
-    )
+    feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
     return replace(feasible_set, functions=(*model.functions, *kept))
 
 
@@ -116,7 +114,8 @@ def _assemble(
     model: Model,
     free: Any,
     template: Floats,
-    box: tuple[Floats, Floats],
+    low: Floats,
+    high: Floats,
     merged: Mapping[int, list[str]],
     linear: list[_PendingRow],
     nonlinear: list[_PendingRow],
@@ -124,7 +123,6 @@ def _assemble(
     notes: list[str],
 ) -> FeasibleSet:
     """Let CasADi derive the functions; ``merged`` are the rows that went into each bound."""
-    low, high = box
     names = model.element_names()
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
@@ -136,13 +134,12 @@ def _assemble(
     jacobian = ca.jacobian(curved, x)
     weights = type(x).sym("w", len(nonlinear))
     hessian, _ = ca.hessian(ca.dot(weights, curved), x)
-    variables = model.variables
     with np.errstate(over="ignore"):  # bounds of 1e308
         width = (high - low) / 5.0
-    start, scale = (values[free] for values in stacked(variables, "start", "scale"))
+    start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
     return FeasibleSet(
         name=model.name,
-        variables=variables,
+        variables=model.variables,
         free=free,
         template=template,
         free_names=tuple(names[i] for i in free),
