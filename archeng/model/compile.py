@@ -199,7 +199,7 @@ def _implied(
     active = always_active(LinearRows(*_linear_terms(linear, x), lower, upper, equality), near)
     forced = [(linear[j], value) for j, value in active.items() if j < len(linear)]
     curved = [r for r in nonlinear if not r.info.equality]
-    pairs = opposite_pairs([(r.expression, r.lower, r.upper) for r in curved], x, near)
+    pairs = opposite_pairs(curved, x, near)
     forced += [(curved[j], value) for j, value in pairs.items()]
     pinned = {j - len(linear): value for j, value in active.items() if j >= len(linear)}
     if len(pinned) == x.numel():  # one design: there is no need for room
@@ -297,15 +297,11 @@ def _curved(rows: list[_PendingRow], x: Any) -> list[bool]:
     A step (floor, sign, a comparison, ...) has derivative zero, so derivatives alone would
     call ``x + 5 * (x > 2)`` linear.
     """
-    return [
-        bend or _jumps(row.expression, x)
-        for row, bend in zip(rows, _depends(rows, x, order=2), strict=True)
-    ]
-
-
-def _jumps(expression: Any, x: Any) -> bool:
-    function = ca.Function("row", [x], [expression])
-    return any(function.instruction_id(k) not in _SMOOTH for k in range(function.n_instructions()))
+    curved = _depends(rows, x, order=2)
+    for j in np.flatnonzero(np.logical_not(curved)):
+        f = ca.Function("row", [x], [rows[j].expression])
+        curved[j] = any(f.instruction_id(k) not in _SMOOTH for k in range(f.n_instructions()))
+    return curved
 
 
 def _linear_terms(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.domain import refusal
 from archeng.model.model import Model, Sense, imported
 from archeng.model.pyomo.expressions import Converter, constant
-from archeng.model.variable import Variable, guessed_start_and_scale, make_variable, symbol
+from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
 
 logger = logging.getLogger("archeng")
 
@@ -210,16 +210,15 @@ def _record(var: Any, state: _Import) -> Variable:
             state.problems[name].append("fixed, but it has no value")
         fixed = 0.0 if var.value is None else float(var.value)
         return make_variable(name, lower=fixed, upper=fixed, start=fixed, unit=unit)
-    lower, upper = _bounds(var, state)
+    bounds = _bounds(var, state)
     value = None if var.value is None else float(var.value)
     given, magnitude = state.scale.get(name), None
-    if given is None and not (np.isfinite(lower) and np.isfinite(upper)):
+    if given is None and not np.all(np.isfinite(bounds)):
         state.guessed.append(name)
         factor = state.factors.find(var)
         magnitude = 1.0 / abs(factor) if factor else None
-    start, scale = guessed_start_and_scale(lower, upper, value, given, magnitude)
     try:
-        return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
+        return imported_scalar(name, bounds, value, given, magnitude, unit)
     except ModelError as error:
         state.problems[name].append(str(error))
         return make_variable(name, lower=0, upper=1, start=0, unit=unit)
