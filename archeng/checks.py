@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import inspect
 import math
 import numbers
@@ -19,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.errors import ArchengError, SettingsError
+from archeng.errors import ArchengError, MissingPackageError, SettingsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -184,6 +185,17 @@ def file_path(name: str, value: Any, error: Error = SettingsError) -> Path:
     if not isinstance(path, str) or not path or "\0" in path:
         raise error(f"{name} must be the path of a file, got {shown(value)}.")
     return Path(path)
+
+
+def needed(package: str, extra: str, error: Error = MissingPackageError) -> Any:
+    """Import an optional package, or say which extra of archeng brings it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as reason:
+        raise error(
+            f"{package} cannot be imported ({reason}); it comes with pip install "
+            f"'archeng[{extra}]'."
+        ) from reason
 
 
 def floats(value: Any) -> NDArray[np.float64]:

@@ -173,36 +173,36 @@ class Ledger:
             positions.append(position)
         return Plan(known, tuple(positions), len(designs))
 
-    def known_outcome(self, design: Design, position: int) -> CallRecord | Call | None:
-        """Return the call of a design if the journal has it, or an earlier run simulated it.
+    def known_outcomes(self, designs: Mapping[int, Design]) -> dict[int, CallRecord | Call]:
+        """Return calls of designs that the journal has, or that an earlier run simulated.
+
+        ``designs`` are candidates of the open generation, by position.
 
         Raises
         ------
         JournalError
-            If the journal has a call of another design in its place.
+            If the journal has a call of another design in the place of one.
         """
-        stored = self.unfinished.get(position)
-        if stored is None:
-            return self._earlier.get(design.x.tobytes())
-        if np.array_equal(stored.x, design.x):
-            return stored
-        raise JournalError(
-            f"A finished call of generation {stored.generation} in the journal has another design "
-            "than the candidate here. Nothing was simulated. Begin a new run with reuse= and this "
-            "journal."
-        )
+        known: dict[int, CallRecord | Call] = {}
+        for position, design in designs.items():
+            stored = self.unfinished.get(position)
+            if stored is not None and not np.array_equal(stored.x, design.x):
+                raise JournalError(
+                    f"A finished call of generation {stored.generation} in the journal has another "
+                    "design than the candidate here. Nothing was simulated. Begin a new run with "
+                    "reuse= and this journal."
+                )
+            outcome = stored or self._earlier.get(design.x.tobytes())
+            if outcome is not None:
+                known[position] = outcome
+        return known
 
     # -- entries ----------------------------------------------------------------------------
-
-    def write(self, position: int, call: CallRecord) -> None:
-        """Make a finished call durable, before it is used; :meth:`add` takes it in its turn."""
-        if self.journal is not None:
-            self.journal.add_call(position, call)
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
         good = call.good
-        usable = good and call.feasible
+        usable = good and call.max_violation == 0
         self._extend_arrays(call, usable)
         if self._reuse:
             self._index[call.x.tobytes()] = len(self.calls)

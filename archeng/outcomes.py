@@ -24,14 +24,7 @@ def _no_columns() -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of the simulated constraints.
-
-    Attributes
-    ----------
-    names : tuple of str
-    lower, upper : ndarray, shape (m,)
-        Infinite where there is none.
-    """
+    """Limits (m,) of the simulated constraints, infinite where there is none."""
 
     names: tuple[str, ...] = ()
     lower: Floats = field(default_factory=_nothing)
@@ -52,19 +45,10 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The finite limits of some quantities as functions g <= 0, lower ones first.
+    """The finite limits (k,) of some quantities as functions g <= 0, lower ones first."""
 
-    Attributes
-    ----------
-    index : ndarray of int, shape (k,)
-        Which quantity.
-    sign : ndarray, shape (k,)
-        1 for upper, -1 for lower limits.
-    level : ndarray, shape (k,)
-    """
-
-    index: Integers
-    sign: Floats
+    index: Integers  # which quantity
+    sign: Floats  # 1 for upper, -1 for lower limits
     level: Floats
 
     @classmethod
@@ -83,18 +67,10 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What the simulator said about the candidates of one generation.
+    """What the simulator said about the k candidates of one generation; NaN: nothing."""
 
-    Attributes
-    ----------
-    objectives : ndarray, shape (k,)
-        To be minimised; NaN where there is none.
-    simulated : ndarray, shape (k, m)
-        Values of the simulated constraints; NaN where there is none.
-    """
-
-    objectives: Floats
-    simulated: Floats = field(default_factory=_no_columns)
+    objectives: Floats  # (k,), to be minimised
+    simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
 
     def __post_init__(self) -> None:
         _same_length(self)
@@ -102,22 +78,15 @@ class Outcomes:
 
 @dataclass(frozen=True, eq=False)
 class PastCalls:
-    """Designs simulated so far, in the order of the calls.
+    """The k designs simulated so far, in the order of the calls.
 
-    Attributes
-    ----------
-    points : ndarray, shape (k, n)
-        Free variables.
-    objectives : ndarray, shape (k,)
-        To be minimised; NaN where the simulation failed or the design violates an explicit
-        constraint.
-    simulated : ndarray, shape (k, m)
-        Values of the simulated constraints; NaN where the simulation failed.
+    NaN where the simulation failed, and for the objective where the design violates an explicit
+    constraint.
     """
 
-    points: Floats
-    objectives: Floats
-    simulated: Floats = field(default_factory=_no_columns)
+    points: Floats  # (k, n), free variables
+    objectives: Floats  # (k,), to be minimised
+    simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
 
     def __post_init__(self) -> None:
         _same_length(self)
@@ -132,11 +101,7 @@ class PastCalls:
     def and_pending(self, x: Floats) -> PastCalls:
         """Return them and a design (n,) about which nothing is known yet."""
         unknown = np.full((1, self.simulated.shape[1]), np.nan)
-        return PastCalls(
-            np.concatenate((self.points, x[None])),
-            np.append(self.objectives, np.nan),
-            np.concatenate((self.simulated, unknown)),
-        )
+        return self._and(PastCalls(x[None], np.array([np.nan]), unknown))
 
     def last_and(self, position: int, k: int) -> PastCalls:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
@@ -144,10 +109,14 @@ class PastCalls:
         if position >= len(self) - len(recent):
             return recent
         one = slice(position, position + 1)
+        oldest = PastCalls(self.points[one], self.objectives[one], self.simulated[one])
+        return oldest._and(recent)
+
+    def _and(self, later: PastCalls) -> PastCalls:
         return PastCalls(
-            np.concatenate((self.points[one], recent.points)),
-            np.concatenate((self.objectives[one], recent.objectives)),
-            np.concatenate((self.simulated[one], recent.simulated)),
+            np.concatenate((self.points, later.points)),
+            np.concatenate((self.objectives, later.objectives)),
+            np.concatenate((self.simulated, later.simulated)),
         )
 
 

@@ -48,13 +48,7 @@ def explanations(page: str) -> dict[str, str]:
 
 
 def _page() -> str:
-    """Return the page of errors.
-
-    Raises
-    ------
-    SettingsError
-        If the installation does not have it.
-    """
+    """Return the page of errors."""
     package = Path(archeng.__file__).resolve().parent
     for page in (package / "errors.md", package.parent / "docs" / "reference" / "errors.md"):
         if page.is_file():  # a wheel; a clone

@@ -7,7 +7,6 @@ import re
 import shutil
 import tempfile
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,17 +102,12 @@ class Template:
 
     def files(self) -> list[Path]:
         """Return the files of a copy, relative to its folder, in the order of their names."""
-        return sorted(_files(self.folder, Path()))
+        files = (p.relative_to(self.folder) for p in self.folder.rglob("*") if p.is_file())
+        return sorted(f for f in files if not any(map(_IGNORED.fullmatch, f.parts)))
 
 
 def templates() -> dict[str, Template]:
-    """Return the templates that came with archeng, by name.
-
-    Raises
-    ------
-    StudyFileError
-        If the installation has none.
-    """
+    """Return the templates that came with archeng, by name; raise if there are none."""
     package = Path(archeng.__file__).resolve().parent
     for folder in (package / "templates", package.parent / "templates"):  # a wheel; a clone
         folders = [p.parent for p in folder.glob(f"*/{FILE}")]
@@ -210,16 +204,6 @@ def _copy(source: Path, made: Path, name: str) -> None:
     else:
         text = re.sub(r"\A# .*$", f"# {name}", text, count=1, flags=re.MULTILINE)
     made.write_text(text, encoding="utf-8")
-
-
-def _files(folder: Path, within: Path) -> Iterator[Path]:
-    for path in (folder / within).iterdir():
-        if _IGNORED.fullmatch(path.name):
-            continue
-        if path.is_dir():
-            yield from _files(folder, within / path.name)
-        elif path.is_file():
-            yield within / path.name
 
 
 def _description(folder: Path) -> str:

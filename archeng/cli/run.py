@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from archeng.cli import flags
-from archeng.cli.output import result_data, write, write_json
+from archeng.cli.output import check_place, result_data, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import OpenStudy, opened
-from archeng.cli.targets import opened_journal, study_beside, study_or_file
-from archeng.errors import JournalError, SettingsError, SimulatorError, StudyFileError
+from archeng.cli.targets import journal_of, opened_journal, study_beside, study_or_file
+from archeng.errors import JournalError, SimulatorError, StudyFileError
 from archeng.journal import Journal
 from archeng.model import as_model
 from archeng.options import LIMIT_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES, OnResume
@@ -62,7 +62,7 @@ def run(
     STUDY is a folder with study.toml, or a Python file that defines `model`, `simulator` and, if
     wanted, `options` (keywords of archeng.solve). What is typed here goes before what it says.
     """
-    _check_output(output)
+    check_place("--output", output)
     target = study_or_file(study, "run")
     given = {**flags.typed(options), "verbose": not quiet}
     with opened(target, object_name) as parts:
@@ -106,7 +106,7 @@ def resume(
     has, replace those of the journal. JOURNAL is a study's folder, its study.toml, or a journal;
     after a journal, STUDY is the study with its simulator.
     """
-    _check_output(output)
+    check_place("--output", output)
     file, target = _what_to_resume(journal, study)
     keywords = {**flags.typed(options), "verbose": not quiet}
     again = "the same command"
@@ -161,11 +161,7 @@ def _what_to_resume(journal: str | None, study: str | None) -> tuple[Path, Study
             raise StudyFileError(
                 f"resume takes a study, or a journal and a study; {journal} is a study."
             )
-        if not first.journal.exists():
-            raise StudyFileError(
-                f"{first.journal}: this study has no journal yet; `archeng run` begins one."
-            )
-        return first.journal, first
+        return journal_of(journal, "resume").absolute(), first
     if study is not None:
         return first, study_or_file(study, "resume")
     return first, study_beside(first)
@@ -203,12 +199,6 @@ def _check_same(journal: Path, options: Mapping[str, Any]) -> None:
             )
 
 
-def _check_output(path: str | None) -> None:
-    """Raise before the run, not after it, if the result cannot be saved there."""
-    if path is not None and (Path(path).is_dir() or not Path(path).resolve().parent.is_dir()):
-        raise SettingsError(f"--output {path}: there is no such directory, or it is one.")
-
-
 def _tell(result: Result, journal: Any, again: str, output: str | None, as_json: bool) -> int:
     """Show and save a result; return the exit code."""
     if output is not None:
@@ -230,12 +220,7 @@ def _tell(result: Result, journal: Any, again: str, output: str | None, as_json:
 def make_free(journal: Path, again: str, force: bool) -> None:
     """Raise if a run cannot begin with this journal; with ``force`` move an old one aside.
 
-    Parameters
-    ----------
-    journal : Path
-    again : str
-        What to type to go on with the old run.
-    force : bool
+    ``again`` is what to type to go on with the old run.
 
     Raises
     ------

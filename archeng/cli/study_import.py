@@ -124,16 +124,10 @@ def _send_by_value(folder: Path, simulator: ModuleType | None) -> None:
             continue
         if "site-packages" not in Path(file).relative_to(folder).parts:
             cloudpickle.register_pickle_by_value(module)
-            if not _can_be_sent(module):
+            try:
+                cloudpickle.dumps(module)
+            except Exception:  # objects may raise anything
                 cloudpickle.unregister_pickle_by_value(module)
-
-
-def _can_be_sent(module: ModuleType) -> bool:
-    try:
-        cloudpickle.dumps(module)
-    except Exception:  # objects may raise anything
-        return False
-    return True
 
 
 def _options_of(module: ModuleType) -> dict[str, Any]:

@@ -12,25 +12,19 @@ from typing import Any
 from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
 from archeng.errors import StudyFileError
-from archeng.journal import Journal, readable
+from archeng.journal import Journal, is_still, readable
 from archeng.records import CallRecord
 from archeng.result import Result
 from archeng.runner import read_journal
 
 _JOURNALS = ("*.db", "*.sqlite", "*.sqlite3")  # how journals are usually named
-_SQLITE = b"SQLite format 3\0"  # how the files of SQLite begin
 _MOVE = ("at", "machine", "calls", "changes")
 
 
 def study_or_file(argument: str | None, command: str) -> StudyFile | Path:
     """Return the study of a folder or of a ``study.toml``, or the path of another file.
 
-    Parameters
-    ----------
-    argument : str or None
-        As typed; None is the present folder.
-    command : str
-        That was typed, for the message.
+    ``argument`` is as typed (None: the present folder), ``command`` goes into the message.
 
     Raises
     ------
@@ -71,16 +65,10 @@ def study_beside(journal: Path) -> StudyFile | None:
     return study if study.journal.resolve() == journal.resolve() else None
 
 
-def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database, as journals are."""
-    with path.open("rb") as stream:
-        return stream.read(len(_SQLITE)) == _SQLITE
-
-
 @contextlib.contextmanager
 def opened_journal(path: Path) -> Iterator[Journal]:
     """Open a journal to look at it; strange contents are errors about that journal."""
-    with contextlib.closing(Journal.read(path)) as journal, readable(path):
+    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
         yield journal
 
 

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from archeng.dashboard.live import Live
 from archeng.errors import SettingsError
 from archeng.report import style_sheet
-from archeng.report.figures import check_matplotlib
+from archeng.report.figures.style import check_matplotlib
 
 logger = logging.getLogger("archeng")
 
@@ -48,13 +48,7 @@ _FILES = {
 
 
 class DashboardServer(ThreadingHTTPServer):
-    """Serves one journal on 127.0.0.1.
-
-    Parameters
-    ----------
-    live : Live
-    port : int or None
-        None: the usual one, or any free one if that is taken.
+    """Serves one journal on 127.0.0.1; without a port on the usual one, or any if that is taken.
 
     Raises
     ------

@@ -1,20 +1,15 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
-from archeng.journal.store import (
-    Journal,
-    StoredCall,
-    finished_designs,
-    has_log,
-    is_still,
-    is_written,
-    readable,
-)
+from archeng.journal.database import StoredCall, is_database
+from archeng.journal.lock import is_written
+from archeng.journal.store import Journal, finished_designs, has_log, is_still, readable
 
 __all__ = [
     "Journal",
     "StoredCall",
     "finished_designs",
     "has_log",
+    "is_database",
     "is_still",
     "is_written",
     "readable",

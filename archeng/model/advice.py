@@ -8,11 +8,12 @@ number, or for a yes or no, the line of the program tells: ``1 <= x <= 3``, ``an
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
 import linecache
 import math
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -43,26 +44,10 @@ ONE_OBJECTIVE = (
 """What to do with several objectives."""
 
 _OWN = tuple(str(Path(file).parent) for file in (Path(__file__).parent, ca.__file__))
-_BIGGER = {"max": ("fmax", "mmax"), "min": ("fmin", "mmin")}
 _GENERAL = (
     "Write constraints one by one with `<=`, `>=` or `==`, and use casadi.if_else, casadi.fmax "
     "and casadi.fmin in formulas."
 )
-
-
-@dataclass(frozen=True)
-class SourcePlace:
-    """A line of the user's program, and the expression in it that was being computed.
-
-    Attributes
-    ----------
-    nodes : tuple of ast.AST
-        The syntax around the expression, from the inside to the outside; empty if the source
-        cannot be read.
-    """
-
-    name: str
-    nodes: tuple[ast.AST, ...]
 
 
 def source_line() -> str:
@@ -73,78 +58,50 @@ def source_line() -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def caller() -> tuple[CodeType, int] | None:
-    """Return code and instruction of the innermost frame of the user."""
-    frame = _user_frame()
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+def no_truth_value(error: BaseException | None = None) -> str:
+    """Say why a formula is neither true nor false, and what to write instead.
 
-
-def raised_at(error: BaseException) -> tuple[CodeType, int] | None:
-    """Return code and instruction of the innermost frame of the user where an error was raised."""
-    innermost, step = None, error.__traceback__
-    while step is not None:
-        if not _ours(step.tb_frame.f_code):
-            innermost = step.tb_frame.f_code, step.tb_lasti
-        step = step.tb_next
-    return innermost
-
-
-def place(at: tuple[CodeType, int] | None) -> SourcePlace:
-    """Return the line of an instruction."""
-    if at is None:
-        return SourcePlace("unknown", ())
-    code, instruction = at
-    spots = list(code.co_positions())
-    spot = spots[instruction // 2] if 0 <= instruction // 2 < len(spots) else (None,) * 4
-    line, last, left, right = spot
-    name = f"{Path(code.co_filename).name}:{line or code.co_firstlineno}"
-    if None in spot:
-        return SourcePlace(name, ())
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except (SyntaxError, ValueError):
-        return SourcePlace(name, ())
-    around = _around(tree, (line, left), (last, right))
-    return SourcePlace(name, tuple(reversed(list(around))))
-
-
-def no_truth_value(at: tuple[CodeType, int] | None) -> str:
-    """Say why a formula is neither true nor false, and what to write instead."""
-    source = place(at)
+    It was asked for where an error was raised, or else in the line that is being run.
+    """
+    source, nodes = _place(error)
     what, instead = "A comparison of variables", _GENERAL
-    for k, node in enumerate(source.nodes):
-        advice = _advice(node, source.nodes[k + 1 :])
+    for k, node in enumerate(nodes):
+        advice = _advice(node, nodes[k + 1 :])
         if advice is not None:
-            what, instead = f"`{_text(_asking(node))}`", advice
+            asked = node.test if isinstance(node, ast.If | ast.While | ast.Assert) else node
+            what, instead = f"`{ast.unparse(asked)}`", advice
             break
     return (
-        f"{source.name}: {what} asks whether a formula is true, which nobody knows before its "
+        f"{source}: {what} asks whether a formula is true, which nobody knows before its "
         f"variables have values. {instead}"
     )
 
 
-def no_number(at: tuple[CodeType, int] | None) -> str:
+def no_number(error: BaseException | None = None) -> str:
     """Say why a formula is no number, and what to write instead."""
-    source = place(at)
-    call = next((n for n in source.nodes if isinstance(n, ast.Call)), None)
+    source, nodes = _place(error)
+    call = next((n for n in nodes if isinstance(n, ast.Call)), None)
     if call is None:
         what, instead = "A number is needed here, and", "Use the functions of casadi in formulas."
     else:
-        name = _text(call.func).removeprefix("math.")
-        what = f"`{_text(call)}` needs a number, and"
-        instead = f"Write `casadi.{name}({', '.join(map(_text, call.args))})`."
+        name = ast.unparse(call.func).removeprefix("math.")
+        what = f"`{ast.unparse(call)}` needs a number, and"
+        instead = f"Write `casadi.{name}({_listed(call.args)})`."
         if not hasattr(math, name) or not hasattr(ca, name):
             instead = "Use the functions of casadi in formulas; they take symbols and numbers."
-    return f"{source.name}: {what} a formula is none before its variables have values. {instead}"
+    return f"{source}: {what} a formula is none before its variables have values. {instead}"
 
 
 def of_casadi(error: BaseException) -> str | None:
     """Say in our words what CasADi means by an error; None if it is another one."""
     if isinstance(error, RuntimeError) and "truth value" in str(error):
-        return no_truth_value(raised_at(error))
+        return no_truth_value(error)
     if isinstance(error, RuntimeError) and "to_double" in str(error):
-        return no_number(raised_at(error))
+        return no_number(error)
     return None
+
+
+# -- the user's line ------------------------------------------------------------------------
 
 
 def _user_frame() -> FrameType | None:
@@ -159,6 +116,40 @@ def _ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_OWN)
 
 
+def _instruction(error: BaseException | None) -> tuple[CodeType, int] | None:
+    """Return code and instruction of the user's innermost frame, of an error or running."""
+    if error is None:
+        frame = _user_frame()
+        return None if frame is None else (frame.f_code, frame.f_lasti)
+    innermost, step = None, error.__traceback__
+    while step is not None:
+        if not _ours(step.tb_frame.f_code):
+            innermost = step.tb_frame.f_code, step.tb_lasti
+        step = step.tb_next
+    return innermost
+
+
+def _place(error: BaseException | None) -> tuple[str, list[ast.AST]]:
+    """Return a line of the user's program, and the syntax around what was being computed in it.
+
+    The syntax is from the inside to the outside; empty if the source cannot be read.
+    """
+    at = _instruction(error)
+    if at is None:
+        return "unknown", []
+    code, instruction = at
+    spots = list(code.co_positions())
+    spot = spots[instruction // 2] if 0 <= instruction // 2 < len(spots) else (None,) * 4
+    line, last, left, right = spot
+    name = f"{Path(code.co_filename).name}:{line or code.co_firstlineno}"
+    nodes: list[ast.AST] = []
+    if None not in spot:
+        with contextlib.suppress(SyntaxError, ValueError):
+            tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+            nodes = list(_around(tree, (line, left), (last, right)))
+    return name, nodes[::-1]
+
+
 def _around(node: ast.AST, first: Any, last: Any) -> Iterator[ast.AST]:
     """Yield the nodes that hold a piece of source, from the outside to the inside."""
     for child in ast.iter_child_nodes(node):
@@ -171,65 +162,54 @@ def _around(node: ast.AST, first: Any, last: Any) -> Iterator[ast.AST]:
         yield from _around(child, first, last)
 
 
-def _asking(node: ast.AST) -> ast.AST:
-    """Return the part of a statement that is asked for its truth."""
-    return node.test if isinstance(node, ast.If | ast.While | ast.Assert) else node
+# -- what to write there --------------------------------------------------------------------
 
 
-def _advice(node: ast.AST, outer: tuple[ast.AST, ...]) -> str | None:
+def _advice(node: ast.AST, outer: list[ast.AST]) -> str | None:
     """Return what to write instead, if a node is one that asks for a truth value."""
     holder = next((call for call in map(_declaring, outer) if call), None)
     declare = holder or "model.subject_to"
     within = any(isinstance(n, ast.If | ast.While | ast.IfExp) for n in outer) and holder is None
-    if isinstance(node, ast.If | ast.While | ast.Assert) or (
-        within and isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare)
-    ):
-        return None if within else _statement(node)
-    if isinstance(node, ast.IfExp):
-        parts = ", ".join(_text(part) for part in (node.test, node.body, node.orelse))
-        return f"Write `casadi.if_else({parts})`."
-    if isinstance(node, ast.Compare) and len(node.ops) > 1:
-        return _chain(node, declare)
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        parts = " and ".join(f"`{declare}({_text(part)})`" for part in node.values)
-        return f"Write one constraint for each: {parts}."
-    if isinstance(node, ast.BoolOp):
-        return "Write both as one formula: `casadi.fmin(a, b) <= 0` holds where a <= 0 or b <= 0."
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return "Turn the comparison around: `>=` instead of `<=`."
-    if isinstance(node, ast.Call) and _text(node.func) in _BIGGER:
-        two, many = _BIGGER[_text(node.func)]
-        parts = ", ".join(map(_text, node.args))
-        if len(node.args) == 2:
-            return f"Write `casadi.{two}({parts})`."
-        return f"Write `casadi.{many}(casadi.vertcat({parts}))`."
+    if within and isinstance(node, ast.stmt | ast.BoolOp | ast.UnaryOp | ast.Compare):
+        return None
+    match node:
+        case ast.Assert():
+            return f"Write `model.subject_to({ast.unparse(node.test)})`."
+        case ast.If() | ast.While():
+            test = ast.unparse(node.test)
+            return f"Write `casadi.if_else({test}, value, other_value)` in the formula."
+        case ast.IfExp():
+            return f"Write `casadi.if_else({_listed([node.test, node.body, node.orelse])})`."
+        case ast.Compare(ops=[_, _, *_]):
+            sides = itertools.pairwise([node.left, *node.comparators])
+            parts = [ast.Compare(a, [op], [b]) for (a, b), op in zip(sides, node.ops, strict=True)]
+            return f"Write one constraint for each comparison: {_declared(declare, parts)}."
+        case ast.BoolOp(op=ast.And()):
+            return f"Write one constraint for each: {_declared(declare, node.values)}."
+        case ast.BoolOp():
+            return (
+                "Write both as one formula: `casadi.fmin(a, b) <= 0` holds where a <= 0 or b <= 0."
+            )
+        case ast.UnaryOp(op=ast.Not()):
+            return "Turn the comparison around: `>=` instead of `<=`."
+        case ast.Call(func=ast.Name("max" | "min" as name), args=[_, _]):
+            return f"Write `casadi.f{name}({_listed(node.args)})`."
+        case ast.Call(func=ast.Name("max" | "min" as name)):
+            return f"Write `casadi.m{name}(casadi.vertcat({_listed(node.args)}))`."
     return None
-
-
-def _statement(node: ast.AST) -> str:
-    """Return what to write instead of ``if``, ``while`` or ``assert``."""
-    test = _text(_asking(node))
-    if isinstance(node, ast.Assert):
-        return f"Write `model.subject_to({test})`."
-    return f"Write `casadi.if_else({test}, value, other_value)` in the formula."
-
-
-def _chain(node: ast.Compare, declare: str) -> str:
-    """Return the constraints that a chain of comparisons means."""
-    sides = [node.left, *node.comparators]
-    single = [
-        f"`{declare}({_text(ast.Compare(a, [op], [b]))})`"
-        for a, op, b in zip(sides[:-1], node.ops, sides[1:], strict=True)
-    ]
-    return f"Write one constraint for each comparison: {' and '.join(single)}."
 
 
 def _declaring(node: ast.AST) -> str | None:
     """Return ``model.subject_to``, as the user wrote it, if a node is a call of it."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _text(node.func) if node.func.attr == "subject_to" else None
+    match node:
+        case ast.Call(func=ast.Attribute(attr="subject_to")):
+            return ast.unparse(node.func)
     return None
 
 
-def _text(node: ast.AST) -> str:
-    return ast.unparse(node)
+def _declared(declare: str, relations: Iterable[ast.AST]) -> str:
+    return " and ".join(f"`{declare}({ast.unparse(relation)})`" for relation in relations)
+
+
+def _listed(expressions: Iterable[ast.AST]) -> str:
+    return ", ".join(map(ast.unparse, expressions))

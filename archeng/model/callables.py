@@ -47,14 +47,10 @@ _ORDINARY = (ArithmeticError, ValueError)  # what a formula raises outside its d
 
 
 class PythonFunction:
-    """A Python function of the full vector, with its derivatives.
+    """A Python function of a vector (n,) that returns a number or a vector (m,), with derivatives.
 
     Parameters
     ----------
-    name : str
-        For messages.
-    function : callable
-        Takes a vector (n,) and returns a number or a vector (m,).
     at : ndarray, shape (n,)
         Where it is called first, to learn m.
     size : ndarray, shape (n,)
@@ -83,9 +79,19 @@ class PythonFunction:
         self._jac, self._hess = jac, hess
         self._rel_step = _FIRST if rel_step is None else np.abs(np.asarray(rel_step, dtype=float))
         self._warned = False
-        self.m = len(self._first_values(at))
+        values = self._first("function", function, at)
+        if values.ndim > 1 or values.size == 0:
+            raise ModelError(
+                f"Constraint {name}: its function must return a number or a vector, got shape "
+                f"{values.shape}."
+            )
+        self.m = values.size
         if callable(jac):
-            self._first_jacobian(at)
+            shape = self._first("jac", jac, at).shape
+            if shape not in ((self.m, self.n), (self.n,) if self.m == 1 else None):
+                raise ModelError(
+                    f"Constraint {name}: jac must return shape {(self.m, self.n)}, got {shape}."
+                )
         self._cells: dict[bytes, Floats] = {}
         self._bridges: list[Any] = []
 
@@ -95,7 +101,18 @@ class PythonFunction:
         self._bridges += bridges  # CasADi does not keep them alive
         return bridges[0](symbols)
 
-    # -- values -----------------------------------------------------------------------------
+    def _first(self, what: str, function: VectorFunction, at: Floats) -> Floats:
+        """Call a function for the first time; that it fails there is a mistake."""
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(_full(function(at.copy())), dtype=float)
+        except Exception as error:
+            raise ModelError(
+                f"Constraint {self.name}: its {what} raised {type(error).__name__}: {error} at "
+                f"the start {at}. It is called there first; give a start at which it is defined."
+            ) from error
+
+    # -- values and derivatives ---------------------------------------------------------------
 
     def _values(self, x: Floats) -> Floats:
         """Values (m,); NaN where the function is undefined."""
@@ -110,52 +127,13 @@ class PythonFunction:
                 raise TypeError(f"expected shape {shape}, got {value.shape}")
             return value.reshape(shape)
         except Exception as error:
-            self._complain(error, x)
+            if not isinstance(error, _ORDINARY) and not self._warned:
+                self._warned = True
+                logger.warning(
+                    "constraint %s: its function raised %s: %s (at %s); it counts as undefined "
+                    "there", self.name, type(error).__name__, error, x,
+                )  # fmt: skip
             return np.full(shape, np.nan)
-
-    def _complain(self, error: Exception, x: Floats) -> None:
-        """Say once that the function fails for a reason that is not simply its domain."""
-        if isinstance(error, _ORDINARY) or self._warned:
-            return
-        self._warned = True
-        logger.warning(
-            "constraint %s: its function raised %s: %s (at %s); it counts as undefined there",
-            self.name, type(error).__name__, error, x,
-        )  # fmt: skip
-
-    def _first_values(self, at: Floats) -> Floats:
-        try:
-            with np.errstate(all="ignore"):
-                value = np.asarray(self._function(at.copy()), dtype=float)
-        except Exception as error:
-            raise ModelError(
-                f"Constraint {self.name}: its function raised {type(error).__name__}: {error} at "
-                f"the start {at}. It is called there first; give a start at which it is defined."
-            ) from error
-        if value.ndim > 1 or value.size == 0:
-            raise ModelError(
-                f"Constraint {self.name}: its function must return a number or a vector, got "
-                f"shape {value.shape}."
-            )
-        return value.reshape(-1)
-
-    # -- derivatives --------------------------------------------------------------------------
-
-    def _first_jacobian(self, at: Floats) -> None:
-        assert callable(self._jac)
-        try:
-            with np.errstate(all="ignore"):
-                value = _full(self._jac(at.copy()))
-        except Exception as error:
-            raise ModelError(
-                f"Constraint {self.name}: its jac raised {type(error).__name__}: {error} at the "
-                f"start {at}."
-            ) from error
-        if value.shape not in ((self.m, self.n), (self.n,) if self.m == 1 else None):
-            raise ModelError(
-                f"Constraint {self.name}: jac must return shape {(self.m, self.n)}, got "
-                f"{value.shape}."
-            )
 
     def _jacobian(self, x: Floats) -> Floats:
         """Jacobian (m, n)."""
@@ -224,7 +202,10 @@ class Bridge(ca.Callback):
         derivative: Any = None,
     ) -> None:
         ca.Callback.__init__(self)
-        self._ins, self._outs = inputs, outputs
+        self._ins, self._outs = (
+            [ca.Sparsity.dense(*size) if i == 0 else ca.Sparsity(*size) for i, size in enumerate(s)]
+            for s in (inputs, outputs)
+        )
         self._evaluate, self._derivative = evaluate, derivative
         self.construct(name, {})
 
@@ -238,13 +219,11 @@ class Bridge(ca.Callback):
 
     def get_sparsity_in(self, i: int) -> Any:
         """Only the first input is used."""
-        rows, columns = self._ins[i]
-        return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
+        return self._ins[i]
 
     def get_sparsity_out(self, i: int) -> Any:
         """Only the first output is given."""
-        rows, columns = self._outs[i]
-        return ca.Sparsity.dense(rows, columns) if i == 0 else ca.Sparsity(rows, columns)
+        return self._outs[i]
 
     def has_jacobian(self) -> bool:
         """Whether there is a derivative."""
@@ -299,10 +278,8 @@ def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:
         column = (above - below) / (up[i] - down[i])
         if not np.all(np.isfinite(column)):
             middle = function(x) if middle is None else middle
-            forward, backward = (
-                (above - middle) / (up[i] - x[i]),
-                (middle - below) / (x[i] - down[i]),
-            )
+            forward = (above - middle) / (up[i] - x[i])
+            backward = (middle - below) / (x[i] - down[i])
             one_sided = np.where(np.isfinite(forward), forward, backward)
             column = np.where(np.isfinite(column), column, one_sided)
         columns.append(column)

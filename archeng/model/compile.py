@@ -8,6 +8,7 @@ equalities, and it begins again), and let CasADi derive Jacobian and Hessian.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +21,7 @@ from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.model import Model
-from archeng.model.tolerance import Neighbourhood, default_half_widths, typical
+from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats, stacked
 
@@ -88,26 +89,25 @@ def _compile(
     rows = _pending_rows(model, scalars, implied or {})
     low, high = lower[free].copy(), upper[free].copy()
     rows = _drop_constant(rows, x, notes)
-    own_names, merged = [names[i] for i in free], dict[int, list[str]]()
+    own_names, merged = [names[i] for i in free], defaultdict[int, list[str]](list)
     rows = _absorb_bounds(rows, x, low, high, own_names, notes, merged)
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high
         return _compile(model, lower, upper, implied)
     linear, nonlinear = _split(rows, x)
-    linear_jacobian = _linear_jacobian(_stack([r.expression for r in linear], x), x)
     if implied is None:
-        near = _near(model, free, low, high)
-        implied, pinned = _implied(linear, linear_jacobian, nonlinear, x, near)
+        start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
+        near = neighbourhood(low, high, start, scale, far=np.inf)
+        implied, pinned = _implied(linear, nonlinear, x, near)
         if implied or pinned:
             lower, upper = lower.copy(), upper.copy()
             for i, value in pinned.items():
                 lower[free[i]] = upper[free[i]] = value
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
-    sources = [", ".join(merged.get(i, [])) for i in range(len(free))]
     feasible_set = _assemble(
-        model, free, template, (low, high), sources, linear, linear_jacobian, nonlinear, x, notes
+        model, free, template, (low, high), merged, linear, nonlinear, x, notes
     )
     return replace(feasible_set, functions=(*model.functions, *kept))
 
@@ -117,27 +117,25 @@ def _assemble(
     free: Any,
     template: Floats,
     box: tuple[Floats, Floats],
-    sources: list[str],
+    merged: Mapping[int, list[str]],
     linear: list[_PendingRow],
-    linear_jacobian: Floats,
     nonlinear: list[_PendingRow],
     x: Any,
     notes: list[str],
 ) -> FeasibleSet:
-    """Let CasADi derive the functions; ``sources`` are the rows that went into each bound."""
+    """Let CasADi derive the functions; ``merged`` are the rows that went into each bound."""
     low, high = box
     names = model.element_names()
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
-        RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, sources[i]) for i in bounded
+        RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, ", ".join(merged[i]))
+        for i in bounded.tolist()
     ]
     general = [*linear, *nonlinear]
-    expression = _stack([r.expression for r in general], x)
-    curved = _stack([r.expression for r in nonlinear], x)
+    curved = _stack(nonlinear, x)
     jacobian = ca.jacobian(curved, x)
     weights = type(x).sym("w", len(nonlinear))
-    lagrangian = ca.dot(weights, curved)
-    hessian, _ = ca.hessian(lagrangian, x)
+    hessian, _ = ca.hessian(ca.dot(weights, curved), x)
     variables = model.variables
     with np.errstate(over="ignore"):  # bounds of 1e308
         width = (high - low) / 5.0
@@ -153,14 +151,14 @@ def _assemble(
         upper=np.concatenate((high[bounded], [r.upper for r in general])),
         equality=np.array([False] * len(bounded) + [r.info.equality for r in general], dtype=bool),
         bounded=bounded,
-        constant_jacobian=np.concatenate((np.eye(len(free))[bounded], linear_jacobian)),
+        constant_jacobian=np.concatenate((np.eye(len(free))[bounded], _linear_terms(linear, x)[0])),
         n_linear=len(linear),
         n_nonlinear=len(nonlinear),
         start=start,
         scale=np.where(np.isnan(scale), np.where(np.isfinite(width), width, np.nan), scale),
         notes=tuple(notes),
         all_rows=FastFunction.of(
-            "rows", [x], [_stack([*(x[int(i)] for i in bounded), expression], x)]
+            "rows", [x], [ca.vertcat(*(x[int(i)] for i in bounded), _stack(general, x))]
         ),
         nonlinear_rows_and_jacobian=FastFunction.of("jacobian", [x], [curved, jacobian], (1,)),
         nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
@@ -180,49 +178,28 @@ def _pending_rows(
     model: Model, scalars: list[Any], implied: Mapping[int, _Implied]
 ) -> list[_PendingRow]:
     """Return the rows with their names and limits; ``scalars`` are their expressions."""
-    rows = []
-    k = 0
+    rows: list[_PendingRow] = []
     for c in model.constraints:
-        lower, upper = c.limits()
-        for j, (label, equal) in enumerate(zip(c.row_names(), c.equalities(), strict=True)):
-            low, high = float(lower[j]), float(upper[j])
-            if k in implied:
+        for label, equal, *limits in zip(c.row_names(), c.equalities(), *c.limits(), strict=True):
+            k = len(rows)
+            low, high = map(float, limits)
+            forced = k in implied
+            if forced:
                 value, half = implied[k]
                 low, high = value - half, value + half
             own = equal and c.tolerance is not None
-            forced = k in implied
             info = RowInfo(label, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
             rows.append(_PendingRow(info, scalars[k], low, high, k))
-            k += 1
     return rows
 
 
-def _near(model: Model, free: Any, low: Floats, high: Floats) -> Neighbourhood:
-    """Return where a run begins, in the free variables."""
-    start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
-    center, deviations = typical(low, high, start, scale)
-    return Neighbourhood(low, high, np.clip(center, low, high), deviations)
-
-
 def _implied(
-    linear: list[_PendingRow],
-    jacobian: Floats,
-    nonlinear: list[_PendingRow],
-    x: Any,
-    near: Neighbourhood,
+    linear: list[_PendingRow], nonlinear: list[_PendingRow], x: Any, near: Neighbourhood
 ) -> tuple[dict[int, _Implied], dict[int, float]]:
     """Rows that can only hold at a limit, by number, and free variables that have one value."""
-    if any(not r.info.equality for r in linear):
-        rows = LinearRows(
-            A=jacobian,
-            offset=_offsets(_stack([r.expression for r in linear], x), x),
-            lower=np.array([r.lower for r in linear]),
-            upper=np.array([r.upper for r in linear]),
-            equality=np.array([r.info.equality for r in linear], dtype=bool),
-        )
-        active = always_active(rows, near)
-    else:
-        active = {}
+    lower, upper = np.array([(r.lower, r.upper) for r in linear]).reshape(-1, 2).T
+    equality = np.array([r.info.equality for r in linear], dtype=bool)
+    active = always_active(LinearRows(*_linear_terms(linear, x), lower, upper, equality), near)
     forced = [(linear[j], value) for j, value in active.items() if j < len(linear)]
     curved = [r for r in nonlinear if not r.info.equality]
     pairs = opposite_pairs([(r.expression, r.lower, r.upper) for r in curved], x, near)
@@ -282,8 +259,7 @@ def _absorb_bounds(
     kept = []
     alone = [r for r, single in zip(rows, _single(rows, x), strict=True) if single]
     linear = [r for r, curved in zip(alone, _curved(alone, x), strict=True) if not curved]
-    stacked = _stack([r.expression for r in linear], x)
-    terms = zip(_linear_jacobian(stacked, x), _offsets(stacked, x), strict=True)
+    terms = zip(*_linear_terms(linear, x), strict=True)
     terms_of = dict(zip(map(id, linear), terms, strict=True))
     for row in rows:
         gradient, offset = terms_of.get(id(row), (np.zeros(0), 0.0))
@@ -295,7 +271,7 @@ def _absorb_bounds(
         i = int(touched[0])
         a, b = (row.lower, row.upper) if gradient[i] > 0 else (-row.upper, -row.lower)
         low[i], high[i] = max(low[i], a), min(high[i], b)
-        merged.setdefault(i, []).append(str(row.info))
+        merged[i].append(str(row.info))
         notes.append(f"row {row.info.name} is a bound on {names[i]} and was merged with it")
         if low[i] > high[i]:
             raise InfeasibleModelError(
@@ -308,26 +284,22 @@ def _absorb_bounds(
 
 def _split(rows: list[_PendingRow], x: Any) -> tuple[list[_PendingRow], list[_PendingRow]]:
     """Sort rows into linear and nonlinear by their symbolic second derivative."""
-    curved = _curved(rows, x)
-    linear = [
-        replace(r, info=replace(r.info, kind=RowKind.LINEAR))
-        for r, c in zip(rows, curved, strict=True)
-        if not c
-    ]
-    return linear, [r for r, c in zip(rows, curved, strict=True) if c]
+    linear, nonlinear = [], []
+    for row, curved in zip(rows, _curved(rows, x), strict=True):
+        if curved:
+            nonlinear.append(row)
+        else:
+            linear.append(replace(row, info=replace(row.info, kind=RowKind.LINEAR)))
+    return linear, nonlinear
 
 
 def _depends(rows: list[_PendingRow], x: Any, order: int) -> list[bool]:
-    if not rows:
-        return []
-    stacked = _stack([r.expression for r in rows], x)
-    return list(ca.which_depends(stacked, x, order, True))
+    return list(ca.which_depends(_stack(rows, x), x, order, True)) if rows else []
 
 
 def _single(rows: list[_PendingRow], x: Any) -> list[bool]:
     """Which rows depend on one variable only."""
-    stacked = _stack([r.expression for r in rows], x)
-    touched, _ = ca.jacobian_sparsity(stacked, x).get_triplet()
+    touched, _ = ca.jacobian_sparsity(_stack(rows, x), x).get_triplet()
     return list(np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows)) == 1)
 
 
@@ -348,21 +320,13 @@ def _jumps(expression: Any, x: Any) -> bool:
     return any(function.instruction_id(k) not in _SMOOTH for k in range(function.n_instructions()))
 
 
-def _offsets(expression: Any, x: Any) -> Floats:
-    """Constant terms of linear rows: their values at x = 0."""
-    if expression.numel() == 0:
-        return np.zeros(0)
-    at_zero = ca.Function("f", [x], [expression])(0)
-    return np.asarray(at_zero, dtype=float).reshape(-1)
+def _linear_terms(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats]:
+    """Gradients (m, n) and constant terms (m,) of linear rows: what they are at x = 0."""
+    expression = _stack(rows, x)
+    at_zero = ca.Function("f", [x], [ca.jacobian(expression, x), expression])(0)
+    jacobian, offsets = (np.asarray(part.full(), dtype=float) for part in at_zero)
+    return jacobian, offsets.reshape(-1)
 
 
-def _linear_jacobian(expression: Any, x: Any) -> Floats:
-    """Constant gradients of linear rows."""
-    if expression.numel() == 0:
-        return np.zeros((0, x.numel()))
-    jacobian = ca.Function("j", [x], [ca.jacobian(expression, x)])(0).full()
-    return np.asarray(jacobian, dtype=float)
-
-
-def _stack(expressions: list[Any], like: Any) -> Any:
-    return ca.vertcat(*expressions) if expressions else type(like)(0, 1)
+def _stack(rows: list[_PendingRow], like: Any) -> Any:
+    return ca.vertcat(type(like)(0, 1), *(r.expression for r in rows))

@@ -17,9 +17,9 @@ import numpy as np
 from archeng.checks import floats, is_real, shown
 from archeng.errors import ModelError
 from archeng.model.tolerance import declared_box, default_half_widths, neighbourhood
-from archeng.model.variable import Floats, Variable
+from archeng.model.variable import Floats, Variable, stacked
 
-_LESS = (ca.OP_LE, ca.OP_LT)
+_COMPARISONS = (ca.OP_LE, ca.OP_LT, ca.OP_EQ)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ def with_defaults(
     if not chosen:
         return tuple(constraints)
     rows = [(r.expression, r.lower, r.upper) for c in constraints for r in c.rows]
-    near = neighbourhood(variables, *declared_box(variables, rows, symbols))
+    box = declared_box(variables, rows, symbols)
+    near = neighbourhood(*box, *stacked(variables, "start", "scale"))
     widths = default_half_widths(
         [r.expression for r in chosen], [r.lower for r in chosen], symbols, near
     )
@@ -168,10 +169,7 @@ def rows_of_relation(relation: Any, label: str) -> list[Row]:
             "formula: use casadi.sqrt.)"
         )
     _check_not_empty(relation, label)
-    if isinstance(relation, ca.SX):
-        dense = ca.densify(relation)
-        return [row for element in dense.nonzeros() for row in _scalar(element, label)]
-    return _matrix(relation, label)
+    return _rows(ca.densify(relation) if isinstance(relation, ca.SX) else relation, label)
 
 
 def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> list[Row]:
@@ -223,58 +221,63 @@ def _limits(
 
 def _is_relation(expression: Any) -> bool:
     parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
-    return any(part.is_op(op) for part in parts for op in (*_LESS, ca.OP_EQ, ca.OP_NE))
+    return any(part.is_op(op) for part in parts for op in (*_COMPARISONS, ca.OP_NE))
 
 
-def _scalar(element: Any, label: str) -> list[Row]:
-    """Row of one scalar SX relation; none if CasADi already simplified it to `true`."""
-    if element.is_constant():
-        if float(element) == 1.0:
-            return []
-        raise ModelError(_never_holds(element, label))
-    if any(element.is_op(op) for op in _LESS):
-        return [_less(element.dep(0), element.dep(1), element.is_op(ca.OP_LT))]
-    if element.is_op(ca.OP_EQ):
-        return [_equal(element.dep(0), element.dep(1))]
-    raise ModelError(_not_a_relation(element, label))
+def _rows(relation: Any, label: str) -> list[Row]:
+    """Rows of a relation; none of a part that CasADi already simplified to `true`.
 
-
-def _matrix(relation: Any, label: str) -> list[Row]:
-    """Rows of an MX relation, which holds whole matrices on each side."""
-    if relation.is_op(ca.OP_VERTCAT) or relation.is_op(ca.OP_HORZCAT):
+    SX relations are scalars, or matrices of scalars; MX ones hold whole matrices on each side.
+    """
+    if isinstance(relation, ca.SX):
+        parts = relation.nonzeros() if relation.numel() > 1 else []
+    elif relation.is_op(ca.OP_VERTCAT) or relation.is_op(ca.OP_HORZCAT):
         parts = [relation.dep(i) for i in range(relation.n_dep())]
-        return [row for part in parts for row in _matrix(part, label)]
+    else:
+        parts = []
+    if parts:
+        return [row for part in parts for row in _rows(part, label)]
     if relation.is_constant():
-        if np.all(np.asarray(relation.to_DM()) == 1.0):
+        if np.all(ca.evalf(relation).full() == 1.0):
             return []
-        raise ModelError(_never_holds(relation, label))
-    if not any(relation.is_op(op) for op in (*_LESS, ca.OP_EQ)):
-        raise ModelError(_not_a_relation(relation, label))
-    shape = relation.shape
-    sides = zip(*(_side(relation.dep(i), shape) for i in range(2)), strict=True)
-    if relation.is_op(ca.OP_EQ):
-        return [_equal(a, b) for a, b in sides]
-    return [_less(a, b, relation.is_op(ca.OP_LT)) for a, b in sides]
+        raise ModelError(
+            f"{label}: the relation is constant ({relation}), no variable is left in it. "
+            "Check the expression: as written it can never hold."
+        )
+    if not any(relation.is_op(op) for op in _COMPARISONS):
+        raise ModelError(
+            f"{label}: {relation} is not a relation that archeng can use. Write `expression <= "
+            "limit`, `>=` or `==`, or pass a plain expression with lower= and upper=. (A Python "
+            "chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+        )
+    sides = (_side(relation.dep(i), relation.shape) for i in range(2))
+    return [_row(relation, left, right) for left, right in zip(*sides, strict=True)]
 
 
 def _side(expression: Any, shape: tuple[int, int]) -> list[Any]:
     """Elements of one side; numbers stay constants, so that they become limits."""
     if expression.is_constant():
-        values = np.broadcast_to(expression.to_DM().full(), shape).reshape(-1, order="F")
-        return [ca.MX(float(v)) for v in values]
+        values = np.broadcast_to(ca.evalf(expression).full(), shape).reshape(-1, order="F")
+        return [type(expression)(float(v)) for v in values]
     if expression.numel() == 1 and shape != (1, 1):
         expression = ca.repmat(expression, *shape)
     return elements_of(expression)
 
 
-def _less(left: Any, right: Any, strict: bool) -> Row:
+def _row(relation: Any, left: Any, right: Any) -> Row:
+    """Row of one element of a relation; the side that is a number is the limit."""
+    equal = relation.is_op(ca.OP_EQ)
     if right.is_constant():
-        row = Row(left, -np.inf, float(right))
+        limit = float(right)
+        expression, lower, upper = left, limit if equal else -np.inf, limit
     elif left.is_constant():
-        row = Row(right, float(left), np.inf)
+        limit = float(left)
+        expression, lower, upper = right, limit, limit if equal else np.inf
     else:
-        row = Row(left - right, -np.inf, 0.0)
-    return Row(row.expression, *strict_limits(row.lower, row.upper)) if strict else row
+        expression, lower, upper = left - right, 0.0 if equal else -np.inf, 0.0
+    if relation.is_op(ca.OP_LT):
+        lower, upper = strict_limits(lower, upper)
+    return Row(expression, lower, upper)
 
 
 def strict_limits(lower: float, upper: float) -> tuple[float, float]:
@@ -282,27 +285,4 @@ def strict_limits(lower: float, upper: float) -> tuple[float, float]:
     low, high = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
     return (float(low) if np.isfinite(lower) else lower), (
         float(high) if np.isfinite(upper) else upper
-    )
-
-
-def _equal(left: Any, right: Any) -> Row:
-    if right.is_constant():
-        return Row(left, float(right), float(right))
-    if left.is_constant():
-        return Row(right, float(left), float(left))
-    return Row(left - right, 0.0, 0.0)
-
-
-def _not_a_relation(expression: Any, label: str) -> str:
-    return (
-        f"{label}: {expression} is not a relation that archeng can use. Write "
-        "`expression <= limit`, `>=` or `==`, or pass a plain expression with lower= and "
-        "upper=. (A Python chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
-    )
-
-
-def _never_holds(expression: Any, label: str) -> str:
-    return (
-        f"{label}: the relation is constant ({expression}), no variable is left in it. "
-        "Check the expression: as written it can never hold."
     )

@@ -113,8 +113,9 @@ def from_opti(
     if not isinstance(opti, ca.Opti):
         raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
     flag("objective", objective, ModelError)
-    symbols = [s for s in opti.advanced.symvar() if _is_variable(opti, s)]
-    own = [_opti_name(s.name()) for s in symbols]
+    kinds = opti.advanced.get_meta
+    symbols = [s for s in opti.advanced.symvar() if kinds(s).type == ca.OPTI_VAR]
+    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
     labels = own if names is None else texts("names", names, len(symbols), ModelError)
     _check_domains(opti, symbols, labels)
     value, lbg, ubg = _opti_numbers(opti)
@@ -122,13 +123,14 @@ def from_opti(
     start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
     width = None if scale is None else vector("scale", scale, every.numel())
     model = Model(name, symbols="MX")
-    ends = np.cumsum([s.numel() for s in symbols])
-    for label, symbol, end in zip(labels, symbols, ends, strict=True):
-        part, shape = slice(end - symbol.numel(), end), _shape(symbol)
-        deviation = None if width is None else width[part].reshape(shape, order="F")
-        model.variable(
-            label, start=start[part].reshape(shape, order="F"), scale=deviation, shape=shape
+    end = 0
+    for label, symbol in zip(labels, symbols, strict=True):
+        begin, end, shape = end, end + symbol.numel(), _shape(symbol)
+        first, deviation = (
+            None if values is None else values[begin:end].reshape(shape, order="F")
+            for values in (start, width)
         )
+        model.variable(label, start=first, scale=deviation, shape=shape)
     nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
     g, f = _rebuild(every, nlp, model.symbols, value)
     sources = [_opti_source(opti, i) for i in range(g.numel())]
@@ -206,20 +208,17 @@ def _add_rows(
 
 def _rebuild(x: Any, nlp: Mapping[str, Any], fresh: Any, value: Floats) -> tuple[Any, Any]:
     """Rows and objective as expressions of fresh symbols, parameters replaced by numbers."""
-    p = nlp.get("p")
-    p = type(x)(0, 1) if p is None else ca.vec(p)
-    g = nlp.get("g")
-    g = type(x)(0, 1) if g is None else ca.densify(ca.vec(g))
+    p, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
     f = nlp.get("f")
-    outputs = [g] if f is None else [g, f]
+    outputs = [ca.densify(g)] if f is None else [ca.densify(g), f]
     try:
         function = ca.Function("nlp", [x, p], outputs)
     except RuntimeError as error:
         raise ModelError(
             f"The constraints contain symbols that are neither in x nor in p: {_last_lines(error)}"
         ) from error
-    new = function.call([fresh, value], True, False)
-    return new[0], (new[1] if f is not None else None)
+    new_g, *new_f = function.call([fresh, value], True, False)
+    return new_g, (new_f[0] if new_f else None)
 
 
 def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
@@ -239,11 +238,6 @@ def _symbol_names(x: Any) -> list[str]:
         size = symbol.numel()
         names += [symbol.name()] if size == 1 else [f"{symbol.name()}[{i}]" for i in range(size)]
     return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
-
-
-def _is_variable(opti: Any, symbol: Any) -> bool:
-    """Whether an Opti symbol is a decision variable (not a parameter or a multiplier)."""
-    return bool(opti.advanced.get_meta(symbol).type == ca.OPTI_VAR)
 
 
 def _check_domains(opti: Any, symbols: Sequence[Any], labels: Sequence[str]) -> None:
@@ -269,10 +263,6 @@ def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats
                 low[i], high[i] = strict_limits(low[i], high[i])
         k += size
     return low, high
-
-
-def _opti_name(name: str) -> str:
-    return re.sub(r"^opti\d+_", "", name)
 
 
 def _opti_source(opti: Any, row: int) -> str:

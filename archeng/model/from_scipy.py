@@ -5,9 +5,10 @@ SciPy is imported when it is needed, not with the package.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +25,6 @@ from archeng.model.variable import Floats, vector
 
 _STEPS = ("2-point", "3-point", "cs")
 _UNBOUNDED_SCALE = 0.2  # initial deviation of a variable without both bounds, per max(1, |x0|)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """One constraint: a matrix or a Python function, with its limits."""
-
-    name: str
-    source: str
-    lower: Any
-    upper: Any
-    matrix: Any = None
-    function: Callable[[Floats], Any] | None = None
-    jac: Any = None
-    hess: Any = None
-    rel_step: Any = None
 
 
 @named_options(ModelError, IMPORT_HINTS)
@@ -86,38 +72,20 @@ def from_scipy(
         A form that SciPy would not take either, or a function that fails at ``x0``.
     """
     start = _start(x0)
-    n = len(start)
-    lower, upper = _bounds(bounds, n)
-    rows = [_read(item, position, n) for position, item in enumerate(_sequence(constraints))]
-    model = Model(name, symbols="SX" if all(r.function is None for r in rows) else "MX")
-    _declare(model, names, lower, upper, start, _deviations(scale, start, lower, upper))
+    lower, upper = _bounds(bounds, len(start))
+    read = [
+        _read(item, position, len(start)) for position, item in enumerate(_sequence(constraints))
+    ]
+    functions = any(hasattr(c, "fun") for c in read)
+    model = Model(name, symbols="MX" if functions else "SX")
+    _declare(model, names, lower, upper, start, scale)
     inside = np.clip(start, lower, upper)
     size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(inside), 1.0))
-    for label, r in zip(_labels([r.name for r in rows]), rows, strict=True):
-        expression = _expression(model, label, r, inside, size)
-        low, high = _limits(r, expression.numel(), label)
-        width = tolerance if np.any(low == high) else None
-        model.subject_to(
-            expression, lower=low, upper=high, name=label, source=r.source, tolerance=width
-        )
+    taken: set[str] = set()
+    for position, c in enumerate(read):
+        label, source = _origin(c, position, taken)
+        _add_rows(model, c, label, source, inside, size, tolerance)
     return model
-
-
-def _expression(model: Model, label: str, rows: _Rows, at: Floats, size: Floats) -> Any:
-    """Return the rows of one constraint as an expression of the variables."""
-    if rows.function is None:
-        return ca.mtimes(ca.DM(rows.matrix), model.symbols)
-    function = PythonFunction(
-        f"{label!r} ({rows.source})",
-        rows.function,
-        at,
-        size,
-        jac=rows.jac,
-        hess=rows.hess,
-        rel_step=rows.rel_step,
-    )
-    model.keep(function)
-    return function(model.symbols)
 
 
 # -- variables --------------------------------------------------------------------------------
@@ -158,18 +126,13 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
         ) from error
 
 
-def _deviations(scale: Any, start: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return initial deviations (n,); NaN where the bounds say it."""
-    if scale is not None:
-        return vector("scale", scale, len(start))
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    return np.where(bounded, np.nan, _UNBOUNDED_SCALE * np.maximum(1.0, np.abs(start)))
-
-
 def _declare(
-    model: Model, names: Any, lower: Floats, upper: Floats, start: Floats, scale: Floats
+    model: Model, names: Any, lower: Floats, upper: Floats, start: Floats, scale: Any
 ) -> None:
-    width = np.where(np.isnan(scale), (upper - lower) / 5.0, scale)
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    rough = np.where(bounded, np.nan, _UNBOUNDED_SCALE * np.maximum(1.0, np.abs(start)))
+    width = rough if scale is None else vector("scale", scale, len(start))
+    width = np.where(np.isnan(width), (upper - lower) / 5.0, width)
     width = np.where(lower == upper, 1.0, width)  # fixed: not used
     if names is None:
         model.variable("x", shape=len(start), lower=lower, upper=upper, start=start, scale=width)
@@ -193,100 +156,79 @@ def _sequence(constraints: Any) -> list[Any]:
         raise ModelError(_what_was_expected(constraints)) from error
 
 
-def _read(item: Any, position: int, n: int) -> _Rows:
+def _read(item: Any, position: int, n: int) -> Any:
+    """Return a constraint as one of the two classes of SciPy."""
     from scipy.optimize import LinearConstraint, NonlinearConstraint
 
-    default = f"c{position + 1}"
+    where = f"constraints[{position}]"
     if isinstance(item, LinearConstraint):
-        matrix = item.A.toarray() if hasattr(item.A, "toarray") else item.A
-        matrix = np.atleast_2d(floats(matrix))
-        if matrix.shape[1] != n:
-            raise ModelError(
-                f"constraints[{position}]: the matrix has {matrix.shape[1]} columns for {n} "
-                "variables."
-            )
-        return _Rows(default, "LinearConstraint", item.lb, item.ub, matrix=matrix)
-    if isinstance(item, NonlinearConstraint):
-        label, source = _origin(item.fun, default)
-        return _Rows(
-            label,
-            source,
-            item.lb,
-            item.ub,
-            function=item.fun,
-            jac=_derivative(item.jac, position),
-            hess=item.hess if callable(item.hess) else None,
-            rel_step=item.finite_diff_rel_step,
-        )
+        columns = item.A.shape[1]
+        if columns != n:
+            raise ModelError(f"{where}: the matrix has {columns} columns for {n} variables.")
+        return item
     if isinstance(item, Mapping):
-        return _read_dictionary(item, position, default)
-    raise ModelError(f"constraints[{position}]: {_what_was_expected(item)}")
-
-
-def _read_dictionary(item: Mapping[str, Any], position: int, default: str) -> _Rows:
-    kind, fun = str(item.get("type", "")).lower(), item.get("fun")
-    unknown = sorted(set(item) - {"type", "fun", "jac", "args"})
-    if kind not in ("eq", "ineq") or not callable(fun) or unknown:
+        kind, fun = str(item.get("type", "")).lower(), item.get("fun")
+        unknown = sorted(set(item) - {"type", "fun", "jac", "args"})
+        if kind not in ("eq", "ineq") or not callable(fun) or unknown:
+            raise ModelError(
+                f"{where}: a dictionary needs 'type' ('eq' or 'ineq') and a callable 'fun', and "
+                f"may have 'jac' and 'args'; got {shown(dict(item))}."
+            )
+        args, jac = item.get("args", ()), item.get("jac")
+        args = args if isinstance(args, tuple) else (args,)
+        upper = 0.0 if kind == "eq" else np.inf
+        item = NonlinearConstraint(_bound(fun, args), 0.0, upper, jac=_bound(jac, args))
+    if not isinstance(item, NonlinearConstraint):
+        raise ModelError(f"{where}: {_what_was_expected(item)}")
+    jac = item.jac
+    named = isinstance(jac, str) and jac in _STEPS
+    if not callable(jac) and not named and jac is not None and jac is not False:
         raise ModelError(
-            f"constraints[{position}]: a dictionary needs 'type' ('eq' or 'ineq') and a callable "
-            f"'fun', and may have 'jac' and 'args'; got {shown(dict(item))}."
+            f"{where}: jac must be callable or one of {', '.join(_STEPS)}, got {shown(jac)}."
         )
-    args = item.get("args", ())
-    args = args if isinstance(args, tuple) else (args,)
-    jac = _derivative(item.get("jac"), position)
-    label, source = _origin(fun, default)
-    return _Rows(
-        label,
-        source,
-        0.0,
-        0.0 if kind == "eq" else np.inf,
-        function=_bound(fun, args),
-        jac=_bound(jac, args) if callable(jac) else jac,
-    )
+    return item
 
 
-def _bound(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Floats], Any]:
-    return (lambda x: function(x, *args)) if args else function
+def _bound(function: Any, args: tuple[Any, ...]) -> Any:
+    """Return a function of x alone; what is no function as it is."""
+    if not callable(function) or not args:
+        return function
+    return functools.wraps(function)(lambda x: function(x, *args))
 
 
-def _derivative(jac: Any, position: int) -> Any:
-    """Return a callable Jacobian, ``"cs"``, or None for finite differences."""
-    if jac is None or jac is False or callable(jac):
-        return jac or None
-    if not isinstance(jac, str) or jac not in _STEPS:
-        raise ModelError(
-            f"constraints[{position}]: jac must be callable or one of {', '.join(_STEPS)}, got "
-            f"{shown(jac)}."
-        )
-    return "cs" if jac == "cs" else None
+def _add_rows(
+    model: Model, c: Any, label: str, source: str, at: Floats, size: Floats, tolerance: Any
+) -> None:
+    """Add a constraint; its function is called ``at`` a point first, to learn how many rows."""
+    where = f"{label!r} ({source})"
+    if hasattr(c, "fun"):
+        jac = c.jac if callable(c.jac) or c.jac == "cs" else None
+        hess = c.hess if callable(c.hess) else None
+        steps = c.finite_diff_rel_step
+        function = PythonFunction(where, c.fun, at, size, jac=jac, hess=hess, rel_step=steps)
+        model.keep(function)
+        rows = function(model.symbols)
+    else:
+        matrix = c.A.toarray() if hasattr(c.A, "toarray") else c.A
+        rows = ca.mtimes(ca.DM(floats(matrix)), model.symbols)
+    low = vector(f"Constraint {where}: lb", c.lb, rows.numel())
+    high = vector(f"Constraint {where}: ub", c.ub, rows.numel())
+    width = tolerance if np.any(low == high) else None
+    model.subject_to(rows, lower=low, upper=high, name=label, source=source, tolerance=width)
 
 
-def _origin(function: Any, default: str) -> tuple[str, str]:
-    """Name and source line of a function, for tables and messages."""
-    inner = inspect.unwrap(function)
-    label = getattr(inner, "__name__", "")
-    code = getattr(inner, "__code__", None)
-    source = type(function).__name__
+def _origin(constraint: Any, position: int, taken: set[str]) -> tuple[str, str]:
+    """Name and source line of a constraint; the second ``wall`` is ``wall_2``."""
+    inner = inspect.unwrap(getattr(constraint, "fun", constraint))
+    label, code = getattr(inner, "__name__", ""), getattr(inner, "__code__", None)
+    label = label if label.isidentifier() else f"c{position + 1}"
+    others = (f"{label}_{number}" for number in itertools.count(2))
+    unique = next(name for name in itertools.chain([label], others) if name not in taken)
+    taken.add(unique)
+    source = type(inner).__name__
     if code is not None:
         source = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
-    return (label if label.isidentifier() else default), source
-
-
-def _labels(names: list[str]) -> list[str]:
-    """Names made unique: the second ``wall`` is ``wall_2``."""
-    taken: set[str] = set()
-    for position, label in enumerate(names):
-        unique, number = label, 2
-        while unique in taken:
-            unique, number = f"{label}_{number}", number + 1
-        taken.add(unique)
-        names[position] = unique
-    return names
-
-
-def _limits(rows: _Rows, m: int, label: str) -> tuple[Floats, Floats]:
-    where = f"Constraint {label!r} ({rows.source})"
-    return vector(f"{where}: lb", rows.lower, m), vector(f"{where}: ub", rows.upper, m)
+    return unique, source
 
 
 def _what_was_expected(value: Any) -> str:

@@ -49,21 +49,6 @@ class LinearRows:
     equality: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class _OneSidedLimits:
-    """One-sided limits G z <= h of the inequality rows and bounds, and equalities E z = e.
-
-    ``owner`` is the row of each limit, or m + i for variable i; ``value`` the limit itself.
-    """
-
-    G: Floats
-    h: Floats
-    owner: NDArray[np.intp]
-    value: Floats
-    E: Floats
-    e: Floats
-
-
 def linear_program(cost: Floats, a: Floats, b: Floats, bounds: Any, presolve: bool = True) -> Any:
     """Minimise the cost over ``a x <= b`` and the bounds (HiGHS); returns what SciPy returns."""
     from scipy.optimize import linprog  # here, because it takes longer to import than archeng
@@ -82,45 +67,39 @@ def always_active(rows: LinearRows, near: Neighbourhood) -> dict[int, float]:
     """Return rows, and bounds as m + i, that can only hold at a limit, with that limit."""
     if np.all(rows.equality) or np.any(near.scale <= 0) or not np.all(np.isfinite(near.scale)):
         return {}
-    sides = _sides(rows, near)
-    numbers = (sides.G, sides.h, sides.E, sides.e)
-    if not all(np.isfinite(part).all() for part in numbers) or _has_inside(sides):
+    G, h, E, e, owner, value = _one_sided(rows, near)
+    if not all(np.isfinite(part).all() for part in (G, h, E, e)) or _has_inside(G, h, E, e):
         return {}
-    n, k = sides.G.shape[1], len(sides.h)
-    a = np.vstack((np.hstack((sides.G, np.ones((k, 1)))), _both(sides.E, 1)))
-    b = np.concatenate((sides.h, sides.e, -sides.e))
+    n, k = G.shape[1], len(h)
+    a, b = np.vstack((G, E, -E)), np.concatenate((h, e, -e))
+    with_slack = np.column_stack((a, np.repeat((1.0, 0.0), (k, 2 * len(e)))))
     free = [(None, None)] * n
-    answer = linear_program(np.append(np.zeros(n), -1.0), a, b, [*free, (None, 1.0)])
+    answer = linear_program(np.append(np.zeros(n), -1.0), with_slack, b, [*free, (None, 1.0)])
     if answer.status != 0 or answer.x[n] > _NONE:
         return {}
-    slack = sides.h - sides.G @ answer.x[:n]
-    binding = slack <= _SLACK
-    rounding = _ROUNDING * (1.0 + float(np.abs(sides.h[binding]).max(initial=0.0)))
+    binding = h - G @ answer.x[:n] <= _SLACK
+    rounding = _ROUNDING * (1.0 + float(np.abs(h[binding]).max(initial=0.0)))
     if answer.x[n] < -rounding:  # a conflict, and not one of rounding
         return {}
-    a = np.vstack((sides.G, _both(sides.E, 0)))
     b[:k] += 2 * rounding
     open_ones = set(np.flatnonzero(binding).tolist())
     active = {}
     while open_ones:
         j = min(open_ones)
-        answer = linear_program(sides.G[j], a, b, free)
-        if answer.status == 0 and sides.h[j] - answer.fun <= _SLACK:
-            active[int(sides.owner[j])] = float(sides.value[j])
+        answer = linear_program(G[j], a, b, free)
+        if answer.status == 0 and h[j] - answer.fun <= _SLACK:
+            active[int(owner[j])] = float(value[j])
         elif answer.status == 0:
-            slack = sides.h - sides.G @ answer.x
-            open_ones -= set(np.flatnonzero(slack > _SLACK).tolist())
+            open_ones -= set(np.flatnonzero(h - G @ answer.x > _SLACK).tolist())
         open_ones.discard(j)
     return active
 
 
-def _both(E: Floats, columns: int) -> Floats:
-    """Return equalities as pairs of inequalities, with columns of zeros appended."""
-    both = np.vstack((E, -E))
-    return np.hstack((both, np.zeros((len(both), columns))))
+def _one_sided(rows: LinearRows, near: Neighbourhood) -> tuple[Floats, ...]:
+    """Limits G z <= h of the inequality rows and bounds, equalities E z = e, and whose they are.
 
-
-def _sides(rows: LinearRows, near: Neighbourhood) -> _OneSidedLimits:
+    The last two are the row of each limit, or m + i for variable i, and the limit itself.
+    """
     A = np.vstack((rows.A, np.eye(rows.A.shape[1])))
     at_center = np.concatenate((rows.A @ near.center + rows.offset, near.center))
     lower, upper = np.append(rows.lower, near.low), np.append(rows.upper, near.high)
@@ -130,25 +109,24 @@ def _sides(rows: LinearRows, near: Neighbourhood) -> _OneSidedLimits:
     above = np.flatnonzero(np.isfinite(upper) & ~equal)
     below = np.flatnonzero(np.isfinite(lower) & ~equal)
     middle = (lower[equal] + upper[equal]) / 2
-    return _OneSidedLimits(
-        G=np.vstack((scaled[above], -scaled[below])),
-        h=np.append(((upper - at_center) / size)[above], ((at_center - lower) / size)[below]),
-        owner=np.append(above, below),
-        value=np.append(upper[above], lower[below]),
-        E=scaled[equal],
-        e=(middle - at_center[equal]) / size[equal],
+    return (
+        np.vstack((scaled[above], -scaled[below])),
+        np.append(((upper - at_center) / size)[above], ((at_center - lower) / size)[below]),
+        scaled[equal],
+        (middle - at_center[equal]) / size[equal],
+        np.append(above, below),
+        np.append(upper[above], lower[below]),
     )
 
 
-def _has_inside(sides: _OneSidedLimits) -> bool:
+def _has_inside(G: Floats, h: Floats, E: Floats, e: Floats) -> bool:
     """Whether relaxation (projection to the worst row, again and again) finds a point inside."""
-    G, h = sides.G, sides.h
-    if len(sides.e):
+    if len(e):
         if G.shape[1] > _MOST:
             return False
-        _, values, basis = np.linalg.svd(sides.E)
-        z, *_ = np.linalg.lstsq(sides.E, sides.e, rcond=None)
-        if np.abs(sides.E @ z - sides.e).max() > _NONE:
+        _, values, basis = np.linalg.svd(E)
+        z, *_ = np.linalg.lstsq(E, e, rcond=None)
+        if np.abs(E @ z - e).max() > _NONE:
             return False
         G, h = G @ basis[int(np.sum(values > _ZERO)) :].T, h - G @ z
     norms = np.linalg.norm(G, axis=1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -58,15 +59,14 @@ class Model:
             raise ModelError(f"The name of a model must be a text, got {shown(name)}.")
         self.name = name
         self._type = ca.SX if symbols == "SX" else ca.MX
-        self._variables: list[Variable] = []
+        self._variables: dict[str, Variable] = {}
         self._symbols: list[Any] = []
-        self._constraints: list[Constraint] = []
+        self._constraints: dict[str, Constraint] = {}
         self._complete: tuple[Constraint, ...] | None = None  # with their default tolerances
         self._implied: dict[str, tuple[float, float]] | None = None
         self._objective: Any = None
         self._sense: Sense = "minimize"
         self._functions: list[Any] = []
-        self._names: dict[str, set[str]] = {"variable": set(), "constraint": set()}
 
     # -- declaring ------------------------------------------------------------------------
 
@@ -113,12 +113,11 @@ class Model:
 
     def add_symbol(self, symbol: Any, record: Variable) -> None:
         """Declare an existing CasADi symbol as a variable (used by the importers)."""
-        if record.name in self._names["variable"]:
+        if record.name in self._variables:
             raise ModelError(
                 f"A variable named {record.name!r} exists already; names must be unique."
             )
-        self._names["variable"].add(record.name)
-        self._variables.append(record)
+        self._variables[record.name] = record
         self._symbols.append(symbol)
         self._complete = self._implied = None
 
@@ -169,19 +168,18 @@ class Model:
 
         For the importers; :meth:`subject_to` is how people write constraints.
         """
-        taken = set(self._names["constraint"])
+        together = dict(self._constraints)
         for constraint in constraints:
-            if constraint.name in taken:
+            if constraint.name in together:
                 raise ModelError(f"{constraint}: a constraint of that name exists already.")
-            taken.add(constraint.name)
+            together[constraint.name] = constraint
         try:
             self._check_rows([r for c in constraints for r in c.rows], "The constraints")
         except ModelError:
             for constraint in constraints:  # once more, one by one, to name the culprit
                 self._check_rows(list(constraint.rows), str(constraint))
             raise
-        self._names["constraint"] = taken
-        self._constraints.extend(constraints)
+        self._constraints = together
         self._complete = self._implied = None
 
     def keep(self, function: Any) -> None:
@@ -210,13 +208,14 @@ class Model:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The declared variables."""
-        return tuple(self._variables)
+        return tuple(self._variables.values())
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The declared constraints, equalities with their tolerances."""
         if self._complete is None:
-            self._complete = with_defaults(self._constraints, self._variables, self.symbols)
+            declared = tuple(self._constraints.values())
+            self._complete = with_defaults(declared, self.variables, self.symbols)
         return self._complete
 
     @property
@@ -227,7 +226,7 @@ class Model:
     @property
     def n_variables(self) -> int:
         """Number of scalar variables, fixed ones included."""
-        return sum(v.size for v in self._variables)
+        return sum(v.size for v in self.variables)
 
     @property
     def symbols(self) -> Any:
@@ -259,14 +258,14 @@ class Model:
     def flat(self, design: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
         """Flat vector of a design given as mapping by name, or as a vector already."""
         if isinstance(design, Mapping):
-            names = {v.name for v in self._variables}
-            if set(design) != names:
-                missing, extra = sorted(names - set(design)), sorted(map(str, set(design) - names))
+            names, given = self._variables.keys(), set(design)
+            if given != names:
+                missing, extra = sorted(names - given), sorted(map(str, given - names))
                 raise ModelError(
                     f"Design of model {self.name!r}: missing {missing}, unknown {extra}."
                 )
             parts = []
-            for v in self._variables:
+            for v in self.variables:
                 value = self._numbers(design[v.name])
                 if value.shape != v.shape:
                     raise ModelError(
@@ -293,7 +292,7 @@ class Model:
 
     def element_names(self) -> list[str]:
         """Names of the scalar variables in flat order."""
-        return [name for v in self._variables for name in v.element_names()]
+        return [name for v in self.variables for name in v.element_names()]
 
     def violations(self, design: Mapping[str, ArrayLike] | ArrayLike) -> ViolationTable:
         """Every bound and constraint at a design: value, limits, violation. Prints as a table.
@@ -302,10 +301,10 @@ class Model:
         others, have the tolerance of an equality.
         """
         x = self.flat(design)
-        expressions = [r.expression for c in self._constraints for r in c.rows]
+        expressions = [r.expression for c in self.constraints for r in c.rows]
         function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
         values = np.asarray(function(x), dtype=float).reshape(-1)
-        table = violation_table(self.element_names(), self._variables, self.constraints, x, values)
+        table = violation_table(self.element_names(), self.variables, self.constraints, x, values)
         return table if table.maximum == 0 else table.with_limits(self._implied_limits())
 
     def _implied_limits(self) -> dict[str, tuple[float, float]]:
@@ -321,21 +320,18 @@ class Model:
         return self._implied
 
     def __str__(self) -> str:
-        return model_table(self.name, self._variables, self.constraints)
+        return model_table(self.name, self.variables, self.constraints)
 
     def __repr__(self) -> str:
-        rows = sum(len(c.rows) for c in self._constraints)
+        rows = sum(len(c.rows) for c in self._constraints.values())
         return f"<archeng.Model {self.name!r}: {self.n_variables} variables, {rows} rows>"
 
     # -- checking -------------------------------------------------------------------------
 
     def _free_name(self) -> str:
         """Return ``c1``, ``c2``, ...: the number of the constraint, or the next one not taken."""
-        taken = self._names["constraint"]
-        number = len(self._constraints) + 1
-        while f"c{number}" in taken:
-            number += 1
-        return f"c{number}"
+        numbers = itertools.count(len(self._constraints) + 1)
+        return next(name for k in numbers if (name := f"c{k}") not in self._constraints)
 
     def _check_rows(self, rows: list[Row], where: str) -> None:
         """Limits make sense, symbols are the model's own, coefficients are finite."""
@@ -365,6 +361,22 @@ class Model:
         if foreign:
             raise ModelError(
                 f"{where}: unknown variable {', '.join(foreign)}; the model has "
-                f"{', '.join(v.name for v in self._variables) or 'none'}. Declare it with "
+                f"{', '.join(self._variables) or 'none'}. Declare it with "
                 "model.variable() or replace it by a number."
             )
+
+
+def imported(
+    name: str,
+    variables: Iterable[tuple[Any, Variable]],
+    constraints: Sequence[Constraint],
+    objective: tuple[Any, Sense] | None,
+) -> Model:
+    """Build a model of SX symbols and finished records (used by the importers)."""
+    model = Model(name)
+    for symbol, record in variables:
+        model.add_symbol(symbol, record)
+    model.add_constraints(constraints)
+    if objective is not None:
+        model.set_objective(*objective)
+    return model

@@ -16,8 +16,8 @@ import numpy as np
 
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
-from archeng.model.model import Model
-from archeng.model.variable import Variable, element_names, stacked, symbol
+from archeng.model.model import Model, imported
+from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -33,9 +33,7 @@ _CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
 _NAMES = {code: name for name, code in _CODES.items()}
 _VARIABLE, _NUMBER = "variable", "number"
 _POINTS = 5  # at which models with Python functions are compared
-_STRANGE = (
-    ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
-)  # fmt: skip
+_STRANGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def to_data(model: Model) -> dict[str, Any] | None:
@@ -55,7 +53,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
                 "tolerance": c.tolerance,
                 "half_widths": list(c.half_widths),
                 "source": c.source,
-                "rows": [[next(lines), _limit(r.lower), _limit(r.upper)] for r in c.rows],
+                "rows": [[next(lines), *map(finite_or_none, (r.lower, r.upper))] for r in c.rows],
             }
             for c in model.constraints
         ],
@@ -153,18 +151,13 @@ def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
     return operations, [results[i] for i in range(len(results))]
 
 
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 # -- reading --------------------------------------------------------------------------------
 
 
 def _from_data(data: Mapping[str, Any]) -> Model:
-    model = Model(str(data["name"]))
-    symbols = [_add_variable(model, record) for record in data["variables"]]
-    flat = ca.vertcat(*(ca.vec(s) for s in symbols)) if symbols else ca.SX(0, 1)
-    entries = flat.nonzeros()
+    records = [Variable.from_data(record) for record in data["variables"]]
+    symbols = [symbol(ca.SX, v.name, v.shape) for v in records]
+    entries = [entry for s in symbols for entry in s.nonzeros()]
     values: list[Any] = []
     for name, *operands in data["operations"]:
         if name == _VARIABLE:
@@ -177,36 +170,30 @@ def _from_data(data: Mapping[str, Any]) -> Model:
         else:
             make = ca.SX.unary if len(operands) == 1 else ca.SX.binary
             values.append(make(_CODES[name], *(_element(values, i) for i in operands)))
-    model.add_constraints(
-        [
-            Constraint(
-                name=str(c["name"]),
-                rows=tuple(
-                    Row(
-                        _element(values, line),
-                        -np.inf if low is None else float(low),
-                        np.inf if high is None else float(high),
-                    )
-                    for line, low, high in c["rows"]
-                ),
-                tolerance=half_width(c["tolerance"], "The stored model"),
-                source=str(c["source"]),
-                half_widths=_half_widths(c),
-            )
-            for c in data["constraints"]
-        ]
+    goal = data["objective"]
+    return imported(
+        str(data["name"]),
+        zip(symbols, records, strict=True),
+        [_constraint(c, values) for c in data["constraints"]],
+        None if goal is None else (_element(values, goal), data["sense"]),
     )
-    if data["objective"] is not None:
-        model.set_objective(_element(values, data["objective"]), data["sense"])
-    return model
 
 
-def _half_widths(constraint: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the stored default tolerances, as many as rows; none in journals of older versions."""
-    widths = tuple(float(w) for w in constraint.get("half_widths", ()))
-    if len(widths) not in (0, len(constraint["rows"])) or not all(0 <= w < np.inf for w in widths):
-        raise ValueError(f"tolerances {widths} of {constraint['name']!r}")
-    return widths
+def _constraint(record: Mapping[str, Any], values: Sequence[Any]) -> Constraint:
+    """Return a stored constraint; in journals of older versions it has no default tolerances."""
+    rows = tuple(
+        Row(
+            _element(values, line),
+            float(-np.inf if a is None else a),
+            float(np.inf if b is None else b),
+        )
+        for line, a, b in record["rows"]
+    )
+    widths = tuple(float(w) for w in record.get("half_widths", ()))
+    if len(widths) not in (0, len(rows)) or not all(0 <= w < np.inf for w in widths):
+        raise ValueError(f"tolerances {widths} of {record['name']!r}")
+    tolerance = half_width(record["tolerance"], "The stored model")
+    return Constraint(str(record["name"]), rows, tolerance, str(record["source"]), widths)
 
 
 def _element(values: Sequence[Any], index: Any) -> Any:
@@ -214,13 +201,6 @@ def _element(values: Sequence[Any], index: Any) -> Any:
     if not isinstance(index, int) or not 0 <= index < len(values):
         raise ValueError(f"{index!r} is not the number of an operation")
     return ca.SX(values[index])
-
-
-def _add_variable(model: Model, record: Mapping[str, Any]) -> Any:
-    variable = Variable.from_data(record)
-    new = symbol(ca.SX, variable.name, variable.shape)
-    model.add_symbol(new, variable)
-    return new
 
 
 # -- comparing ------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 number = Domain.REAL.shown  # rows, and what is computed, are real numbers
+_violation = Domain.REAL.violation
 
 
 def model_variables(variables: Sequence[Variable]) -> str:
@@ -86,12 +87,10 @@ class ViolationTable:
 
     def with_limits(self, limits: Mapping[str, tuple[float, float]]) -> ViolationTable:
         """Return the table with other limits for the entries of these names."""
-        if not limits:
-            return self
         entries = []
         for e in self.entries:
             low, high = limits.get(e.name, (e.lower, e.upper))
-            violation = violation_of(e.value, low, high)
+            violation = _violation(e.value, low, high)
             entries.append(replace(e, lower=low, upper=high, violation=violation))
         return ViolationTable(tuple(entries))
 
@@ -121,13 +120,6 @@ class ViolationTable:
         return text_table(("constraint", "value", "lower", "upper", "violation"), rows)
 
 
-def violation_of(value: float, lower: float, upper: float) -> float:
-    """``max(0, lower - value, value - upper)``; infinite where the value is undefined."""
-    if not np.isfinite(value):
-        return float("inf")
-    return max(0.0, lower - value, value - upper)
-
-
 def violation_table(
     names: Sequence[str],
     variables: Sequence[Variable],
@@ -143,10 +135,9 @@ def violation_table(
         if np.isfinite(a) or np.isfinite(b):
             bound = domain.violation(value, a, b)
             entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
-    k = 0
+    left = iter(values.tolist())
     for c in constraints:
         for label, a, b in zip(c.row_names(), *c.limits(), strict=True):
-            value = float(values[k])
-            k += 1
-            entries.append(Violation(label, value, a, b, violation_of(value, a, b), c.source))
+            value = next(left)
+            entries.append(Violation(label, value, a, b, _violation(value, a, b), c.source))
     return ViolationTable(tuple(entries))

@@ -71,16 +71,17 @@ def typical(low: Floats, high: Floats, start: Floats, scale: Floats) -> tuple[Fl
     return center, np.where(np.isnan(scale), np.where(np.isnan(width), rough, width), scale)
 
 
-def neighbourhood(variables: Sequence[Variable], low: Floats, high: Floats) -> Neighbourhood:
-    """Return where a run of these variables begins, given their bounds (n,).
+def neighbourhood(
+    low: Floats, high: Floats, start: Floats, scale: Floats, *, far: float = _FAR
+) -> Neighbourhood:
+    """Return where a run begins, given bounds, declared starts and deviations (n,).
 
     Bounds that mean "none", such as 1e20, say nothing about the size of a variable.
     """
-    start, scales = stacked(variables, "start", "scale")
-    near_low, near_high = np.where(low > -_FAR, low, -np.inf), np.where(high < _FAR, high, np.inf)
-    center, scale = typical(near_low, near_high, start, scales)
+    near_low, near_high = np.where(low > -far, low, -np.inf), np.where(high < far, high, np.inf)
+    center, deviations = typical(near_low, near_high, start, scale)
     center = np.clip(center, low, high)
-    return Neighbourhood(low, high, center, np.where(low == high, 0.0, scale))
+    return Neighbourhood(low, high, center, np.where(low == high, 0.0, deviations))
 
 
 def declared_box(

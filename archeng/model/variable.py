@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archeng.checks import floats, shown
 from archeng.errors import ModelError
-from archeng.model.advice import caller, no_number, no_truth_value
+from archeng.model.advice import no_number, no_truth_value
 from archeng.model.domain import Domain
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Variable:
         return {
             "name": self.name,
             "shape": list(self.shape),
-            **{key: [_finite(x) for x in getattr(self, key)] for key in _MISSING},
+            **{key: [finite_or_none(x) for x in getattr(self, key)] for key in _MISSING},
             "unit": self.unit,
             **self.domain.to_data(),
         }
@@ -128,10 +128,8 @@ def make_variable(
         )
     if unit is not None and not isinstance(unit, str):
         raise ModelError(f"Variable {name!r}: unit must be a text, got {shown(unit)}.")
-    low = _flat(name, "lower", -np.inf if lower is None else lower, dims)
-    high = _flat(name, "upper", np.inf if upper is None else upper, dims)
-    first = _flat(name, "start", np.nan if start is None else start, dims)
-    width = _flat(name, "scale", np.nan if scale is None else scale, dims)
+    given = {"lower": lower, "upper": upper, "start": start, "scale": scale}
+    low, high, first, width = (_flat(name, key, value, dims) for key, value in given.items())
     variable = Variable(name, dims, low, high, first, width, unit or "", domain)
     for label, a, b in zip(variable.element_names(), low, high, strict=True):
         domain.check_bounds(label, a, b)
@@ -165,7 +163,7 @@ def guessed_start_and_scale(
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
     """Broadcast a scalar or array option to the flat (column-major) entries of a variable."""
     try:
-        full = np.broadcast_to(floats(value), dims)
+        full = np.broadcast_to(floats(_MISSING[what] if value is None else value), dims)
     except ValueError as error:
         raise ModelError(
             f"Variable {name!r}: {what}={shown(value)} is not a number or an array of shape {dims}."
@@ -192,7 +190,8 @@ def stacked(variables: Sequence[Variable], *names: str) -> list[Floats]:
     return [np.concatenate([np.zeros(0), *(getattr(v, name) for v in variables)]) for name in names]
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
+    """Return a number as JSON holds it: None for an infinity, or for what is not given."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -233,12 +232,12 @@ def _teaching(kind: Any) -> Any:
 
         def __bool__(self) -> bool:
             if not self.is_constant():
-                raise ModelError(no_truth_value(caller()))
+                raise ModelError(no_truth_value())
             return bool(super().__bool__())
 
         def __float__(self) -> float:
             if not self.is_constant():
-                raise ModelError(no_number(caller()))
+                raise ModelError(no_number())
             return float(super().__float__())
 
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

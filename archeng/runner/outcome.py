@@ -57,18 +57,7 @@ class VariablesOnly:
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """A run as it stands: what a result is made of, from a run or from the journal of one.
-
-    Attributes
-    ----------
-    feasible_set : FeasibleSet or VariablesOnly
-    wide : Distribution
-        The initial search distribution.
-    n_restarts : int
-        Restarts begun after the first search.
-    ended : sequence of StopReason
-        Of the restarts that have ended.
-    """
+    """A run as it stands: what a result is made of, from a run or from the journal of one."""
 
     feasible_set: FeasibleSet | VariablesOnly
     ledger: Ledger
@@ -76,9 +65,9 @@ class Account:
     settings: Settings
     seed: int
     stop_reason: StopReason
-    wide: Distribution
-    n_restarts: int
-    ended: Sequence[StopReason]
+    wide: Distribution  # the initial one of the search
+    n_restarts: int  # begun after the first search
+    ended: Sequence[StopReason]  # of the restarts that have ended
 
 
 @one_thread

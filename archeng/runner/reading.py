@@ -6,6 +6,7 @@ nobody is kept from writing.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -63,12 +64,7 @@ def read_journal(path: str | Path) -> Result:
 
 
 class JournalReader:
-    """Reads a journal again and again; what does not change is read once.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Reads a journal again and again; what does not change is read once."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = file_path("journal", path, JournalError)
@@ -78,27 +74,26 @@ class JournalReader:
     def result(self) -> Result:
         """Return the result as the journal stands now."""
         if is_still(self.path):
-            found = self._read(still=True)
+            result = self._read(still=True)
             if is_still(self.path):
-                return found
+                return result
         return self._read(still=False)
 
     def _read(self, still: bool) -> Result:
-        journal = Journal.read(self.path, still)
-        try:
+        with contextlib.closing(Journal.read(self.path, still)) as journal:
             running = journal.running  # before the reading: what ends meanwhile is read as well
-            with readable(self.path), journal.moment():
-                return self._told(journal, running)
-        except JournalError:
-            raise
-        except ArchengError as error:  # what the file holds makes no sense
-            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
-        finally:
-            journal.close()
+            try:
+                with readable(self.path), journal.moment():
+                    return self._told(journal, running)
+            except JournalError:
+                raise
+            except ArchengError as error:  # what the file holds makes no sense
+                raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
     def _told(self, journal: Journal, running: bool) -> Result:
         header, latest = journal.header(), journal.latest()
-        standing, options = Standing.of(journal.state()), options_of(header, latest)
+        standing = Standing.of(journal.state())
+        options = Options(**{**header["options"], **latest.get("limits", {})})
         fs, calls = self._model(header), list(journal.calls())
         if fs is not None:
             check_designs(self.path, fs, (stored.call for stored in calls))
@@ -115,7 +110,12 @@ class JournalReader:
         if not running and last is not None and last["generation"] == len(ledger.generations):
             ledger.generations.append(decode(Generation, last))
         reason = reason_of(standing, latest, options, ledger, running)
-        provenance = _provenance(header, standing, latest)
+        provenance = {
+            **header["versions"],
+            **{name: header[name] for name in ("created", "machine", "fingerprint")},
+            "elapsed": standing.elapsed,
+            "last_noted": latest.get("at"),
+        }
         if fs is None:
             provenance["incomplete"] = NO_MODEL
         result = make_result(
@@ -144,11 +144,6 @@ class JournalReader:
         return self._feasible_set
 
 
-def options_of(header: Mapping[str, Any], latest: Mapping[str, Any]) -> Options:
-    """Return the options of a run, with the limits of the latest process."""
-    return Options(**{**header["options"], **latest.get("limits", {})})
-
-
 def reason_of(
     standing: Standing,
     latest: Mapping[str, Any],
@@ -174,20 +169,6 @@ def reason_of(
         return StopReason.MAX_EVALUATIONS
     late = options.max_time is not None and standing.elapsed >= options.max_time
     return StopReason.MAX_TIME if late else StopReason.CUT_OFF
-
-
-def _provenance(
-    header: Mapping[str, Any], standing: Standing, latest: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what a journal knows about where its run comes from."""
-    return {
-        **header["versions"],
-        "created": header["created"],
-        "machine": header["machine"],
-        "elapsed": standing.elapsed,
-        "last_noted": latest.get("at"),
-        "fingerprint": header["fingerprint"],
-    }
 
 
 def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:

@@ -115,15 +115,14 @@ class Run:
         self.stop_reason: StopReason | None = None
         self._runtime = setup.runtime
         self._begin = time.monotonic()
-        self._parts = assemble(setup)
-        self.ledger, self.search = self._parts.ledger, self._parts.search
+        self.ledger, self.search, self._team = assemble(setup)
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self._dispatcher = make_dispatcher(setup, self.ledger, self.search, self._begin)
         self.n_workers = self._dispatcher.n_workers
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
@@ -271,7 +270,7 @@ class Run:
             note = latest_note(self.options, self.stop_reason, history, closed=True)
             with contextlib.suppress(JournalError):  # it only says how the run ended
                 journal.note(note)
-        self._parts.team.close()
+        self._team.close()
         self._dispatcher.close()
         if journal is not None:
             journal.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,7 +13,7 @@ from archeng.checks import file_path, flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
-from archeng.model.model import Model
+from archeng.model.model import Model, Sense, imported
 from archeng.model.nl.reader import NlFile, read
 from archeng.model.variable import Variable, guessed_start_and_scale, make_variable
 
@@ -58,37 +59,9 @@ def from_nl(
     scale = mapping("scale", scale, ModelError)
     flag("objective", objective, ModelError)
     contents = _contents(file)
-    names = _names(file.with_suffix(".col"), "x", contents.variables, 0)
+    names = _names(file.with_suffix(".col"), "x", contents.variables)
     others = contents.objectives + contents.logical
     rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
-    _refuse_problems(file, contents, rows, objective)
-    unknown = sorted(scale.keys() - set(names))
-    if unknown:
-        raise ModelError(f"scale: {unknown} are not variables of {file}.")
-    model = Model(file.stem if name is None else name)
-    for i, label in enumerate(names):
-        model.add_symbol(contents.symbols[i], _variable(contents, i, label, scale))
-    model.add_constraints(_constraints(contents, rows, half_width(tolerance, str(file)), file.name))
-    if objective:
-        if 0 not in contents.goals:
-            raise ModelError(f"There is no simulator, and {file} has no objective.")
-        body, maximize = contents.goals[0]
-        expression = ca.SX(contents.with_linear("G", 0, body))
-        model.set_objective(expression, "maximize" if maximize else "minimize")
-    return model
-
-
-def _contents(file: Path) -> NlFile:
-    try:
-        return read(_text(file))
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
-
-
-def _refuse_problems(file: Path, contents: NlFile, rows: list[str], objective: bool) -> None:
-    """Raise if something that is needed cannot be imported."""
     problems = {
         _owner(key, rows): why
         for key, why in contents.problems.items()
@@ -96,9 +69,19 @@ def _refuse_problems(file: Path, contents: NlFile, rows: list[str], objective: b
     }
     if problems:
         raise UnsupportedModelError(f"{file}", problems)
+    if unknown := sorted(scale.keys() - set(names)):
+        raise ModelError(f"scale: {unknown} are not variables of {file}.")
+    if objective and 0 not in contents.goals:
+        raise ModelError(f"There is no simulator, and {file} has no objective.")
+    return imported(
+        file.stem if name is None else name,
+        zip(contents.symbols, _variables(contents, names, scale), strict=True),
+        _constraints(contents, rows, half_width(tolerance, str(file)), file.name),
+        _objective(contents) if objective else None,
+    )
 
 
-def _text(file: Path) -> str:
+def _contents(file: Path) -> NlFile:
     try:
         raw = file.read_bytes()
     except OSError as error:
@@ -110,10 +93,13 @@ def _text(file: Path) -> str:
         )
     if raw[:1] != b"g":
         raise ModelError(f"{file}: is not an .nl file; the first character must be `g`.")
-    return raw.decode("utf-8", errors="replace")
+    try:
+        return read(raw.decode("utf-8", errors="replace"))
+    except ValueError as error:
+        raise ModelError(f"{file}: the .nl file is damaged: {error}") from error
 
 
-def _names(file: Path, prefix: str, size: int, others: int) -> list[str]:
+def _names(file: Path, prefix: str, size: int, others: int = 0) -> list[str]:
     """Names of variables (``.col``) or rows (``.row``, which may end with the objectives)."""
     if not file.exists():
         return [f"{prefix}{i}" for i in range(size)]
@@ -139,12 +125,13 @@ def _owner(segment: str, rows: list[str]) -> str:
     return {"O": f"objective {digits}", "V": f"common expression {digits}"}.get(kind, segment)
 
 
-def _variable(contents: NlFile, i: int, label: str, scale: Mapping[str, float]) -> Variable:
-    assert contents.bounds is not None
-    low, high = contents.bounds[i]
-    given = contents.start.get(i), scale.get(label)
-    start, deviation = guessed_start_and_scale(low, high, *given)
-    return make_variable(label, lower=low, upper=high, start=start, scale=deviation)
+def _variables(
+    contents: NlFile, names: list[str], scale: Mapping[str, float]
+) -> Iterator[Variable]:
+    for i, (label, (low, high)) in enumerate(zip(names, contents.bounds or [], strict=True)):
+        given = contents.start.get(i), scale.get(label)
+        start, deviation = guessed_start_and_scale(low, high, *given)
+        yield make_variable(label, lower=low, upper=high, start=start, scale=deviation)
 
 
 def _constraints(
@@ -156,3 +143,9 @@ def _constraints(
             body = ca.SX(contents.with_linear("J", i, contents.bodies[i]))
             constraints.append(Constraint(rows[i], (Row(body, low, high),), width, source))
     return constraints
+
+
+def _objective(contents: NlFile) -> tuple[Any, Sense]:
+    body, maximize = contents.goals[0]
+    expression = ca.SX(contents.with_linear("G", 0, body))
+    return expression, "maximize" if maximize else "minimize"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +16,8 @@ import numpy as np
 from pyomo.core.base.block import Block, BlockData
 from pyomo.core.base.boolean_var import BooleanVar
 from pyomo.core.base.constraint import Constraint as PyomoConstraint
-from pyomo.core.base.expression import Expression
-from pyomo.core.base.external import ExternalFunction
 from pyomo.core.base.objective import Objective
-from pyomo.core.base.param import Param
-from pyomo.core.base.set import RangeSet, Set, SetOf
-from pyomo.core.base.suffix import Suffix, SuffixFinder
+from pyomo.core.base.suffix import SuffixFinder
 from pyomo.core.base.var import Var
 
 from archeng.checks import flag, mapping, named_options
@@ -28,17 +25,18 @@ from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.domain import refusal
-from archeng.model.model import Model
+from archeng.model.model import Model, Sense, imported
 from archeng.model.pyomo.expressions import Converter, constant
 from archeng.model.variable import Variable, guessed_start_and_scale, make_variable, symbol
 
 logger = logging.getLogger("archeng")
 
-_READ = (Var, PyomoConstraint, Objective, Block)
-_NEEDLESS = {
-    Set, RangeSet, SetOf, Param, Expression, ExternalFunction, Suffix,
+# Types of components that are read, and those that are not needed or read where they are used.
+_SUPPORTED = {
+    "Var", "Constraint", "Objective", "Block",
+    "Set", "RangeSet", "SetOf", "ContinuousSet", "Param", "Expression", "ExternalFunction",
+    "Suffix", "BuildAction", "BuildCheck", "Port",
 }  # fmt: skip
-_NEEDLESS_NAMES = {"BuildAction", "BuildCheck", "Port", "ContinuousSet"}
 _WHY = {
     "SOSConstraint": "special ordered sets are discrete",
     "Complementarity": "complementarity conditions; reformulate with TransformationFactory("
@@ -62,13 +60,10 @@ class _Import:
     scale: Mapping[str, float]
     tolerance: float | None
     factors: SuffixFinder
-    variables: dict[int, tuple[Any, Any, Variable]] = field(default_factory=dict)
+    variables: dict[int, tuple[Any, Variable]] = field(default_factory=dict)
     constraints: list[Constraint] = field(default_factory=list)
-    problems: dict[str, list[str]] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     guessed: list[str] = field(default_factory=list)
-
-    def problem(self, name: str, why: str) -> None:
-        self.problems.setdefault(name, []).append(why)
 
 
 def is_pyomo(model: Any) -> bool:
@@ -78,7 +73,7 @@ def is_pyomo(model: Any) -> bool:
 
 def has_objective(model: Any) -> bool:
     """Whether a Pyomo model has an active objective."""
-    return isinstance(model, BlockData) and next(_objectives(model), None) is not None
+    return isinstance(model, BlockData) and next(_active(model, Objective), None) is not None
 
 
 @named_options(ModelError, IMPORT_HINTS)
@@ -121,7 +116,8 @@ def from_pyomo(
     flag("objective", objective, ModelError)
     block = _one_block(model)
     wanted = mapping("scale", scale, ModelError)
-    state = _Import(wanted, half_width(tolerance, "from_pyomo"), _factors(block))
+    factors = SuffixFinder("scaling_factor", default=None, context=block)
+    state = _Import(wanted, half_width(tolerance, "from_pyomo"), factors)
     _check_components(block, state)
     for var in _active(block, Var):
         _variable(var, state)
@@ -129,7 +125,7 @@ def from_pyomo(
     for constraint in _active(block, PyomoConstraint):
         _constraint(constraint, converter, state)
     goal = _objective(block, converter, state) if objective else None
-    unknown = sorted(set(state.scale) - {v.name for _, _, v in state.variables.values()})
+    unknown = sorted(set(state.scale) - {v.name for _, v in state.variables.values()})
     if unknown:
         raise ModelError(f"scale: {unknown} are not variables of the Pyomo model.")
     if state.problems:
@@ -137,13 +133,7 @@ def from_pyomo(
     return _build(block.name if name is None else name, state, goal)
 
 
-def _build(name: str, state: _Import, goal: tuple[Any, bool] | None) -> Model:
-    result = Model(name)
-    for _, own_symbol, record in state.variables.values():
-        result.add_symbol(own_symbol, record)
-    result.add_constraints(state.constraints)
-    if goal is not None:
-        result.set_objective(goal[0], "maximize" if goal[1] else "minimize")
+def _build(name: str, state: _Import, goal: tuple[Any, Sense] | None) -> Model:
     if state.guessed:
         logger.info(
             "%s: no bounds on %s; their initial deviation is a fifth of their magnitude (change "
@@ -151,7 +141,7 @@ def _build(name: str, state: _Import, goal: tuple[Any, bool] | None) -> Model:
             name,
             ", ".join(state.guessed),
         )
-    return result
+    return imported(name, state.variables.values(), state.constraints, goal)
 
 
 # -- walking --------------------------------------------------------------------------------
@@ -188,12 +178,10 @@ def _check_components(block: Any, state: _Import) -> None:
     """Report the active components of a kind that archeng does not read."""
     for b in _blocks(block):
         for component in b.component_objects(descend_into=False):
-            ctype = component.ctype
-            if ctype in _READ or ctype in _NEEDLESS or ctype.__name__ in _NEEDLESS_NAMES:
-                continue
-            if _in_use(component):
-                why = _WHY.get(ctype.__name__, "this kind of component is not supported")
-                state.problem(component.name, f"{ctype.__name__}: {why}")
+            kind = component.ctype.__name__
+            if kind not in _SUPPORTED and _in_use(component):
+                why = _WHY.get(kind, "this kind of component is not supported")
+                state.problems[component.name].append(f"{kind}: {why}")
 
 
 def _in_use(component: Any) -> bool:
@@ -205,18 +193,14 @@ def _in_use(component: Any) -> bool:
     return free and any(getattr(e, "active", True) for e in elements)
 
 
-def _factors(block: Any) -> SuffixFinder:
-    return SuffixFinder("scaling_factor", default=None, context=block)
-
-
 # -- variables ------------------------------------------------------------------------------
 
 
 def _variable(var: Any, state: _Import) -> Any:
     """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
     if id(var) not in state.variables:
-        state.variables[id(var)] = (var, symbol(ca.SX, var.name), _record(var, state))
-    return state.variables[id(var)][1]
+        state.variables[id(var)] = (symbol(ca.SX, var.name), _record(var, state))
+    return state.variables[id(var)][0]
 
 
 def _record(var: Any, state: _Import) -> Variable:
@@ -225,7 +209,7 @@ def _record(var: Any, state: _Import) -> Variable:
     unit = "" if units is None else str(units)
     if var.fixed:
         if var.value is None:
-            state.problem(name, "fixed, but it has no value")
+            state.problems[name].append("fixed, but it has no value")
         fixed = 0.0 if var.value is None else float(var.value)
         return make_variable(name, lower=fixed, upper=fixed, start=fixed, unit=unit)
     lower, upper = _bounds(var, state)
@@ -239,7 +223,7 @@ def _record(var: Any, state: _Import) -> Variable:
     try:
         return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
     except ModelError as error:
-        state.problem(name, str(error))
+        state.problems[name].append(str(error))
         return make_variable(name, lower=0, upper=1, start=0, unit=unit)
 
 
@@ -247,10 +231,10 @@ def _bounds(var: Any, state: _Import) -> tuple[float, float]:
     """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
     ranges = list(var.domain.ranges())
     if any(r.isdiscrete() for r in ranges):
-        state.problem(var.name, refusal("discrete", var.domain.name))
+        state.problems[var.name].append(refusal("discrete", var.domain.name))
         return 0.0, 1.0
     if len(ranges) != 1 or not hasattr(ranges[0], "closed"):
-        state.problem(var.name, f"domain {var.domain.name} is not one interval")
+        state.problems[var.name].append(f"domain {var.domain.name} is not one interval")
         return 0.0, 1.0
     domain = ranges[0]
     lower = max(-np.inf if domain.start is None else domain.start, _end(var, "lower", state))
@@ -269,7 +253,7 @@ def _end(var: Any, which: str, state: _Import) -> float:
         return -np.inf if which == "lower" else np.inf
     number, why = constant(expression)
     if why or np.isnan(number):
-        state.problem(var.name, f"{which} bound: {why or 'is NaN'}")
+        state.problems[var.name].append(f"{which} bound: {why or 'is NaN'}")
         return 0.0 if which == "lower" else 1.0
     return number
 
@@ -282,40 +266,38 @@ def _constraint(constraint: Any, converter: Converter, state: _Import) -> None:
     try:
         body, limits = constraint.body, (constraint.lower, constraint.upper)
     except (AttributeError, TypeError, ValueError) as error:
-        state.problem(name, " ".join(str(error).split()))
+        state.problems[name].append(" ".join(str(error).split()))
         return
     expression, problems = converter.convert(body)
-    ends = []
-    for limit, default in zip(limits, (-np.inf, np.inf), strict=True):
-        end, why = (default, "") if limit is None else constant(limit)
-        ends.append(end)
-        problems += [why] if why else []
-    for why in dict.fromkeys(problems):
-        state.problem(name, why)
-    if not problems and ends != [-np.inf, np.inf]:
-        row = Row(ca.SX(expression), ends[0], ends[1])
+    ends = [
+        (default, "") if limit is None else constant(limit)
+        for limit, default in zip(limits, (-np.inf, np.inf), strict=True)
+    ]
+    (lower, _), (upper, _) = ends
+    problems += [why for _, why in ends if why]
+    if problems:
+        state.problems[name] += dict.fromkeys(problems)
+    elif (lower, upper) != (-np.inf, np.inf):
+        row = Row(ca.SX(expression), lower, upper)
         state.constraints.append(Constraint(name, (row,), state.tolerance, "Pyomo"))
 
 
-def _objectives(block: Any) -> Iterator[Any]:
-    return _active(block, Objective)
-
-
-def _objective(block: Any, converter: Converter, state: _Import) -> tuple[Any, bool] | None:
-    goals = list(_objectives(block))
+def _objective(block: Any, converter: Converter, state: _Import) -> tuple[Any, Sense] | None:
+    goals = list(_active(block, Objective))
     if not goals:
         raise ModelError(
             f"There is no simulator, and Pyomo model {block.name!r} has no active objective to "
             "take its place."
         )
-    if len(goals) > 1:
-        for goal in goals[1:]:
-            state.problem(goal.name, f"a second active objective besides {goals[0].name!r}")
+    first, *others = goals
+    for goal in others:
+        state.problems[goal.name].append(f"a second active objective besides {first.name!r}")
+    if others:
         return None
-    expression, problems = converter.convert(goals[0].expr)
-    for why in problems:
-        state.problem(goals[0].name, why)
-    return ca.SX(expression), not goals[0].is_minimizing()
+    expression, problems = converter.convert(first.expr)
+    if problems:
+        state.problems[first.name] += problems
+    return ca.SX(expression), "minimize" if first.is_minimizing() else "maximize"
 
 
 # -- writing values -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 import casadi as ca
@@ -62,10 +62,6 @@ def _if(node: Any, arguments: Sequence[Any]) -> Any:
     return ca.if_else(condition, then, otherwise)
 
 
-def _first(node: Any, arguments: Sequence[Any]) -> Any:
-    return arguments[0]
-
-
 def _fold(function: Callable[[Any, Any], Any]) -> NodeConverter:
     return lambda node, arguments: reduce(function, arguments)
 
@@ -100,22 +96,27 @@ _CONVERTERS: dict[type, NodeConverter] = {
 """How each Pyomo node becomes SX. Subclasses (linear, monomial, ...) use their parent's entry."""
 
 
+@cache
+def _converter(kind: type) -> NodeConverter:
+    return next((_CONVERTERS[c] for c in kind.__mro__ if c in _CONVERTERS), _unknown)
+
+
+def _unknown(node: Any, arguments: Sequence[Any]) -> Any:
+    raise UnsupportedNodeError(f"{type(node).__name__} is not supported")
+
+
 class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
     """Visitor that turns a Pyomo expression into a float or a CasADi SX.
 
-    Parameters
-    ----------
-    symbol_of : callable
-        Returns the SX symbol of a Pyomo variable (a ``VarData``).
+    ``symbol_of`` returns the SX symbol of a Pyomo variable (a ``VarData``).
     """
 
     def __init__(self, symbol_of: Callable[[Any], Any]) -> None:
         super().__init__()
         self._symbol_of = symbol_of
-        self._shared: dict[int, tuple[Any, dict[str, None]]] = {}
+        # by their ids, which are valid as long as the nodes are kept here, too
+        self._shared: dict[int, tuple[Any, Any, dict[str, None]]] = {}
         self._open: list[dict[str, None]] = []  # reasons found in each open named expression
-        self._alive: list[Any] = []  # keeps the ids in _shared valid
-        self._converters: dict[type, NodeConverter] = {}
 
     def convert(self, expression: Any) -> tuple[Any, list[str]]:
         """Return the SX of an expression and what was unsupported in it."""
@@ -137,12 +138,13 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         if child is None:
             return False, self._problem("an expression without a value (None)")
         if not child.is_expression_type():
-            if child.is_variable_type() and not _is_logical(child):
-                return False, self._symbol_of(child)
-            return False, self._leaf(child)
+            if getattr(child, "is_logical_type", lambda: False)():
+                return False, self._problem(f"Boolean variable {child.name!r} in an expression")
+            leaf = self._symbol_of if child.is_variable_type() else self._number
+            return False, leaf(child)
         if child.is_named_expression_type():
             if id(child) in self._shared:
-                value, problems = self._shared[id(child)]
+                _, value, problems = self._shared[id(child)]
                 self._open[-1].update(problems)
                 return False, value
             if child.expr is None:
@@ -157,31 +159,16 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
         if node.is_named_expression_type():
             reasons = self._open.pop()
             self._open[-1].update(reasons)
-            self._shared[id(node)] = (data[0], reasons)
-            self._alive.append(node)
+            self._shared[id(node)] = (node, data[0], reasons)
             return data[0]
         try:
-            return self._converter(type(node))(node, data)
+            return _converter(node.__class__)(node, data)
         except UnsupportedNodeError as reason:
             return self._problem(str(reason))
         except (ArithmeticError, TypeError, ValueError) as error:
             return self._problem(f"{type(node).__name__} cannot be evaluated: {error}")
 
     # -- helpers ----------------------------------------------------------------------------
-
-    def _converter(self, kind: type) -> NodeConverter:
-        if kind not in self._converters:
-            inherited = (_CONVERTERS[c] for c in kind.__mro__ if c in _CONVERTERS)
-            converter = next(inherited, None)
-            if converter is None:
-                raise UnsupportedNodeError(f"{kind.__name__} is not supported")
-            self._converters[kind] = converter
-        return self._converters[kind]
-
-    def _leaf(self, leaf: Any) -> Any:
-        if _is_logical(leaf):
-            return self._problem(f"Boolean variable {leaf.name!r} in an expression")
-        return self._number(leaf)
 
     def _number(self, part: Any) -> float:
         """Value of a part without variables."""
@@ -191,10 +178,6 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
     def _problem(self, reason: str) -> float:
         self._open[-1][reason] = None
         return 1.0  # a stand-in: the import fails anyway once the walk is over
-
-
-def _is_logical(component: Any) -> bool:
-    return bool(getattr(component, "is_logical_type", lambda: False)())
 
 
 def constant(part: Any) -> tuple[float, str]:
