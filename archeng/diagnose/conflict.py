@@ -30,6 +30,7 @@ Group = tuple[int, ...]
 """Limits that are dropped together."""
 
 _RELEVANT = 1e-7  # least multiplier of a limit that takes part in a conflict
+_STARTS = 3  # of each search; four times as many confirm that a conflict is one
 _ROUNDS = 20  # filters, each with a new point that showed the one before to be wrong
 _CHEAP = 60  # searches after which one order of deletions must do
 
@@ -64,7 +65,7 @@ def find_cores(oracle: Oracle, most: int) -> list[Core]:
     return cores
 
 
-def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
+def find_core(oracle: Oracle, within: Bools) -> Core | None:
     """Return a minimal conflict among the limits ``within``; None if a point is found."""
     point, proof = oracle.quick(within)
     if point is not None:
@@ -72,38 +73,36 @@ def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
     if proof == LINEAR_PROGRAM:
         chosen = _linear_candidates(oracle, within)
     else:
-        chosen = within if proof else _pulling(oracle, within, starts)
+        chosen = within if proof else _pulling(oracle, within)
     quantity, equality = oracle.system.quantity, oracle.system.equality
     for _ in range(_ROUNDS):
-        grown = _grown(oracle, chosen, within, starts)
+        grown = _grown(oracle, chosen, within)
         if grown is None:
             return None
         both_sides = np.isin(quantity, quantity[grown]) & equality
         chosen = (grown | both_sides) & within
-        core = _reduced(oracle, chosen, starts, rows_first=True)
+        core = _reduced(oracle, chosen, rows_first=True)
         if core is not None:
             other = None
             if oracle.attempts < _CHEAP:
-                other = _reduced(oracle, chosen, starts, rows_first=False)
+                other = _reduced(oracle, chosen, rows_first=False)
             return core if other is None else min((core, other), key=lambda c: _length(oracle, c))
         logger.debug("a limit was dropped too early; filtering again with the new point")
     return Core(_indices(chosen & ~_signs(oracle)), (), {}, proof)
 
 
-def _reduced(oracle: Oracle, chosen: Bools, starts: int, rows_first: bool) -> Core | None:
+def _reduced(oracle: Oracle, chosen: Bools, rows_first: bool) -> Core | None:
     """Return a minimal conflict; None if a point turns up at which its members hold."""
-    kept, witnesses = _filtered(oracle, chosen, starts, rows_first)
-    point, proof = oracle.ask(kept, 4 * starts)
+    kept, witnesses = _filtered(oracle, chosen, rows_first)
+    point, proof = oracle.ask(kept, 4 * _STARTS)
     if point is not None:
         return None
     system, signs = oracle.system, _signs(oracle)
     if not proof and proves_conflict(system, kept, split=True):
         proof = INTERVALS
-    certain = proof
-    if not certain:
-        bounds = system.of_kind(LimitKind.BOUND)
-        if proves_conflict(system, kept | bounds | signs, split=True):
-            certain = INTERVALS
+    certain, inside = proof, kept | ~system.of_kind(LimitKind.ROW)
+    if not certain and proves_conflict(system, inside, split=True):
+        certain = INTERVALS
     members = _indices(kept & ~signs)
     points = {k: witnesses[k] for k in members if k in witnesses}
     return Core(members, _indices(kept & signs), points, proof, certain)
@@ -125,9 +124,9 @@ def _linear_candidates(oracle: Oracle, within: Bools) -> Bools:
     return chosen if check is not None and check.give.sum() > HOLDS else within
 
 
-def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
+def _pulling(oracle: Oracle, within: Bools) -> Bools:
     """Limits that pull at the best elastic point, and all signs."""
-    solutions = oracle.descents(within, starts)
+    solutions = oracle.descents(within, _STARTS)
     chosen = within & _signs(oracle)
     if solutions:
         best = min(solutions, key=lambda s: float(s.give.sum()))
@@ -135,10 +134,10 @@ def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
     return chosen
 
 
-def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools | None:
+def _grown(oracle: Oracle, chosen: Bools, within: Bools) -> Bools | None:
     """Add what is violated where the chosen limits hold, until they cannot; None if all hold."""
     while True:
-        point = oracle.ask(chosen, starts).point
+        point = oracle.ask(chosen, _STARTS).point
         if point is None:
             return chosen
         excess = np.where(within & ~chosen, oracle.system.excess(point[None, :])[0], -np.inf)
@@ -147,9 +146,7 @@ def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools |
         chosen = chosen | (excess >= max(0.5 * min(float(excess.max()), 1e3), HOLDS))
 
 
-def _filtered(
-    oracle: Oracle, first: Bools, starts: int, rows_first: bool
-) -> tuple[Bools, dict[int, Floats]]:
+def _filtered(oracle: Oracle, first: Bools, rows_first: bool) -> tuple[Bools, dict[int, Floats]]:
     """Drop limits one by one while the others stay in conflict; proofs first, then searches."""
     limits = oracle.system.limits
     groups = groups_of(oracle.system, _indices(first & ~_signs(oracle)))
@@ -160,7 +157,7 @@ def _filtered(
         if not kept[group[0]]:
             continue
         trial = without(kept, group)
-        point = oracle.ask(trial, starts).point
+        point = oracle.ask(trial, _STARTS).point
         if point is None:
             kept = trial
         else:

@@ -10,6 +10,14 @@ from typing import Any
 from archeng.model import number, text_table
 
 _MOST = 8  # findings of one kind that are listed
+_TITLES = {  # findings of a diagnosis in the order of its text
+    "unlimited": "variables that nothing limits",
+    "dependent": "equalities that depend on others",
+    "always_active": "always at their limit",
+    "redundant": "redundant",
+    "undefined": "undefined in part of the box",
+    "badly_scaled": "badly scaled",
+}
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,13 @@ class Diagnosis:
         return {name: _plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
-        return _text(self)
+        parts = [_freedom(self)] if self.feasible else []
+        parts.append(_verdict(self))
+        total = len(self.conflicts)
+        parts += [_conflict(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
+        parts.append("\n".join((*_share(self), *_regions(self))))
+        parts += [_findings(title, getattr(self, name)) for name, title in _TITLES.items()]
+        return "\n\n".join(part for part in parts if part)
 
 
 def _plain(value: Any) -> Any:
@@ -223,24 +237,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value
-
-
-def _text(d: Diagnosis) -> str:
-    """Return the text of ``print(diagnosis)``."""
-    parts = [_freedom(d)] if d.feasible else []
-    parts.append(_verdict(d))
-    parts += [_conflict(c, i, len(d.conflicts)) for i, c in enumerate(d.conflicts, start=1)]
-    parts.append("\n".join((*_share(d), *_regions(d))))
-    for title, findings in (
-        ("variables that nothing limits", d.unlimited),
-        ("equalities that depend on others", d.dependent),
-        ("always at their limit", d.always_active),
-        ("redundant", d.redundant),
-        ("undefined in part of the box", d.undefined),
-        ("badly scaled", d.badly_scaled),
-    ):
-        parts.append(_findings(title, findings))
-    return "\n\n".join(part for part in parts if part)
 
 
 def _verdict(d: Diagnosis) -> str:

@@ -192,21 +192,21 @@ class NonlinearElastic:
         that the limit does not give; bounds need that unless they may give.
         """
         n, used = system.n, self._used
-        low, high, rows, cost, gives = self._asked(system, active, weights)
-        z_low, z_high = ((side - system.center) / system.scale for side in (low, high))
+        box, rows, cost = self._asked(system, active, weights)
+        z_low, z_high = (box - system.center) / system.scale
         z0 = np.clip((start - system.center) / system.scale, z_low, z_high)
         answer = self._solver(
             x0=np.concatenate((z0, np.zeros(2 * len(used)))),
             p=np.concatenate((z0, cost[:, used].ravel())),
             lbx=np.concatenate((z_low, np.zeros(2 * len(used)))),
-            ubx=np.concatenate((z_high, np.where(gives[:, used], np.inf, 0.0).ravel())),
+            ubx=np.concatenate((z_high, np.where(cost[:, used] > 0, np.inf, 0.0).ravel())),
             lbg=rows[0, used],
             ubg=rows[1, used],
         )
         solution = np.asarray(answer["x"], dtype=float).ravel()
         if not np.all(np.isfinite(solution)):
             return None
-        x = np.clip(system.center + system.scale * solution[:n], low, high)
+        x = np.clip(system.center + system.scale * solution[:n], *box)
         moves, pull = np.zeros((2, len(self._size))), np.zeros(len(self._size))
         moves[:, used] = np.maximum(solution[n:].reshape(2, len(used)), 0.0)
         pull[used] = np.asarray(answer["lam_g"], dtype=float).ravel()
@@ -221,32 +221,29 @@ class NonlinearElastic:
 
     def _asked(
         self, system: LimitSystem, active: Bools, weights: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+    ) -> tuple[Floats, Floats, Floats]:
         """Return what the active limits ask for, in the numbering of the solver.
 
-        Bounds (n,) of the variables; limits (2, quantities and guards), below and above; the cost
-        of their give, and whether they give at all. A bound that does not give becomes one of the
-        variable; guards are asked for with their rows; limits that are very near to each other
-        become equations.
+        Bounds (2, n) of the variables; limits (2, quantities and guards), below and above; the cost
+        of their give, 0 if they do not. A bound that does not give becomes one of the variable;
+        guards are asked for with their rows; limits that are very near to each other become
+        equations.
         """
-        low, high = system.box(active, LimitKind.SIGN)
-        shape = (2, len(self._size))
-        rows = np.repeat([[-np.inf], [np.inf]], shape[1], axis=1)
-        cost, gives = np.zeros(shape), np.zeros(shape, dtype=bool)
+        box = np.array(system.box(active, LimitKind.SIGN))
+        rows = np.repeat([[-np.inf], [np.inf]], len(self._size), axis=1)
+        cost = np.zeros(rows.shape)
+        q, above, stiff = system.quantity, (system.side > 0).astype(int), np.isinf(weights)
         soft = active & ~system.of_kind(LimitKind.SIGN)
-        for k in np.flatnonzero(soft):
-            limit, stiff = system.limits[k], bool(np.isinf(weights[k]))
-            q, above = limit.quantity, int(limit.side > 0)
-            if stiff and limit.kind is LimitKind.BOUND:
-                (low, high)[above][q - system.m] = limit.value
-                continue
-            rows[above, q] = limit.value / self._size[q]
-            cost[above, q], gives[above, q] = 0.0 if stiff else weights[k], not stiff
-        asked = set(system.quantity[soft].tolist())
+        fixed = soft & stiff & system.of_kind(LimitKind.BOUND)
+        box[above[fixed], q[fixed] - system.m] = system.value[fixed]
+        rest = soft & ~fixed
+        rows[above[rest], q[rest]] = system.value[rest] / self._size[q[rest]]
+        cost[above[rest], q[rest]] = np.where(stiff, 0.0, weights)[rest]
+        asked = set(q[soft].tolist())
         for g, (row, guard) in enumerate(system.guards, start=len(system.quantities)):
             if row in asked:
                 rows[:, g] = np.array((guard.lower, guard.upper)) / self._size[g]
-                cost[:, g], gives[:, g] = _GUARD, True
+                cost[:, g] = _GUARD
         tight = (rows[1] - rows[0] < _TIGHT) & (rows[1] > rows[0])
         rows[:, tight] = (rows[0, tight] + rows[1, tight]) / 2
-        return low, high, rows, cost, gives
+        return box, rows, cost

@@ -100,8 +100,8 @@ def redundant(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
     system = oracle.system
     reached = np.any(system.excess(designs) >= -_AT_LIMIT, axis=0)
     rest, tried = system.everything, 0
-    for k, copy_of in _copies(system, designs):
-        yield _about_limit(system, k, f"says the same as {system.quantities[copy_of].name}", True)
+    for k, row in _copies(system, designs):
+        yield _about_limit(system, k, f"says the same as {system.quantities[row].name}", True)
         rest[k] = False
     for k in _inequalities(system):
         if not rest[k]:
@@ -174,11 +174,10 @@ def _implied(oracle: Oracle, others: Bools, k: int) -> str:
     return "implied by the other rows" if proves_conflict(flipped, others | this) else ""
 
 
-def _copies(system: LimitSystem, points: Floats) -> list[tuple[int, int]]:
-    """Limits whose room is a multiple of that of an earlier row at every point."""
+def _copies(system: LimitSystem, points: Floats) -> Iterator[tuple[int, int]]:
+    """Limits whose room is a multiple of that of an earlier row at every point: (limit, row)."""
     everywhere = np.vstack((system.sample(40, np.random.default_rng(0)), points))
     excess = system.excess(everywhere)
-    copies: list[tuple[int, int]] = []
     originals: list[int] = []
     for k in _inequalities(system):
         good = np.isfinite(excess[:, k])
@@ -190,10 +189,9 @@ def _copies(system: LimitSystem, points: Floats) -> list[tuple[int, int]]:
             and _proportional(excess[good, k], excess[good, j])
         ]
         if same:
-            copies.append((k, system.limits[same[0]].quantity))
+            yield k, system.limits[same[0]].quantity
         else:
             originals.append(k)
-    return copies
 
 
 def _proportional(a: Floats, b: Floats) -> bool:

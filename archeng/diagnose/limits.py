@@ -142,9 +142,9 @@ class LimitSystem:
         """All limits."""
         return np.ones(len(self.limits), dtype=bool)
 
-    def of_kind(self, kind: LimitKind) -> Bools:
+    def of_kind(self, *kinds: LimitKind) -> Bools:
         """Which limits are rows, bounds or signs."""
-        return np.array([limit.kind is kind for limit in self.limits], dtype=bool)
+        return np.array([limit.kind in kinds for limit in self.limits], dtype=bool)
 
     def only(self, chosen: Iterable[int]) -> Bools:
         """Return the chosen limits as a mask."""
@@ -158,13 +158,10 @@ class LimitSystem:
     def box(self, active: Bools, *kinds: LimitKind) -> tuple[Floats, Floats]:
         """Bounds (n,) that the active limits of some kinds put on the variables, or infinite."""
         low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        for limit, on in zip(self.limits, active, strict=True):
-            if on and limit.kind in kinds:
-                i = limit.quantity - self.m
-                if limit.side < 0:
-                    low[i] = max(low[i], limit.value)
-                else:
-                    high[i] = min(high[i], limit.value)
+        asked = active & self.of_kind(*kinds)
+        for side, ends, tighter in ((-1, low, np.maximum), (1, high, np.minimum)):
+            k = np.flatnonzero(asked & (self.side == side))
+            tighter.at(ends, self.quantity[k] - self.m, self.value[k])
         return low, high
 
     def values(self, points: Floats) -> Floats:

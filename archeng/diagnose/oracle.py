@@ -147,12 +147,9 @@ class Oracle:
 
         ``other`` is the system of the oracle but for its limits.
         """
-        weights = _stiff_bounds(other)
-        for start in starts:
-            solution = self.nonlinear.solve(other, other.everything, start, weights)
-            if solution is not None and np.all(other.excess(solution.x[None, :]) <= HOLDS):
-                return True
-        return False
+        every, weights = other.everything, _stiff_bounds(other)
+        solutions = (self.nonlinear.solve(other, every, start, weights) for start in starts)
+        return any(s is not None and np.all(other.excess(s.x[None, :]) <= HOLDS) for s in solutions)
 
     def starts(self, active: Bools, k: int) -> list[Floats]:
         """Return the least violating points, then others among the better half."""

@@ -139,9 +139,12 @@ class Handler(ABC, Generic[S]):
         """Read ``settings.handler_options``; by default there may be none."""
         parts.options(NoOptions)
 
-    @abstractmethod
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
-        """Start a restart at a feasible point, with a population size (None: the default)."""
+        """Start a restart at a feasible point, with a population size (None: the default).
+
+        States with fields of their own need an init of their own.
+        """
+        return self.state_type(**vars(plain_search(distribution, anchor, size)))
 
     @abstractmethod
     def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.checks import is_real, shown
-from archeng.distribution import Distribution, Floats, Integers
+from archeng.distribution import Floats, Integers
 from archeng.errors import SettingsError
 from archeng.handlers.base import (
     Handler,
@@ -27,7 +27,6 @@ from archeng.handlers.base import (
     Search,
     as_sampled,
     last_if_undefined,
-    plain_search,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -43,10 +42,6 @@ class _Ranked(Handler[Search]):
     def __init__(self, parts: HandlerParts) -> None:
         super().__init__(parts)
         self._sides = RowSides(self._set)
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
-        """Start a restart."""
-        return plain_search(distribution, anchor, size)
 
     def ask(
         self, search: Search, rng: np.random.Generator, past: PastCalls

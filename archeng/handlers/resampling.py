@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.checks import integer
-from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.handlers.base import (
     Handler,
@@ -23,7 +22,6 @@ from archeng.handlers.base import (
     Search,
     as_sampled,
     last_if_undefined,
-    plain_search,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -57,10 +55,6 @@ class Resampling(Handler[Search]):
 
     def _options(self, parts: HandlerParts) -> None:
         self._max_samples = parts.options(ResamplingOptions).max_samples
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
-        """Start a restart."""
-        return plain_search(distribution, anchor, size)
 
     def ask(
         self, search: Search, rng: np.random.Generator, past: PastCalls

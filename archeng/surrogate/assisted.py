@@ -189,16 +189,13 @@ class Assisted(Handler[AssistedSearch]):
         elif surpassed:
             local = self._local.moved(local, past, best)
         local = self._local.advanced(local, past)
-        return rounds.after_consulting(search, local, self._violates(local))
+        return rounds.after_consulting(search, local, self._local.violates(local))
 
     def _surpassed(self, local: LocalState | None, lowest: float) -> bool:
         """Whether a generation of ARCH has found a better design than the local search."""
         if local is None or lowest == np.inf:
             return False
-        return self._violates(local) or lowest < local.objective
-
-    def _violates(self, local: LocalState) -> bool:
-        return bool(np.any(self._limits.violations(local.values) > 0))
+        return self._local.violates(local) or lowest < local.objective
 
     def _best(self, search: AssistedSearch, past: PastCalls) -> int | None:
         """Position of the best design of this restart: the least violating one if all violate."""

@@ -80,15 +80,15 @@ def evidence(
     two tries: models of all coordinates, and of those along the surface. Where equalities leave
     nothing free, or the objective is the same everywhere, there is nothing to gain.
     """
-    free = free_directions(feasible_set, frame)
+    rows = explicit_rows(feasible_set, frame)
+    free = free_directions(feasible_set, rows)
     if not len(free) or _flat(past):
         return Optimality(radius, 0.0, 0.0, 0.0, len(past), 0, claim=True)
-    rows = explicit_rows(feasible_set, frame)
     near = designs_near(frame.coordinates(past.points[np.isfinite(past.objectives)]), radius)
     unknown = missing_directions(near, free, rows, radius)
     every = np.eye(len(frame.centre))
     optimality: Optimality | None = None
-    for axes in (every, free) if 0 < len(free) < len(every) else (every,):
+    for axes in (every, free) if len(free) < len(every) else (every,):
         residuals = _residuals(frame, past, limits, rows, radius, axes)
         if residuals is None:
             continue

@@ -216,18 +216,16 @@ class Fit:
         return replace(model, hessian=model.hessian + R)
 
 
-def fit(kernels: Kernels, y: Floats, prior: Prior) -> Fit | None:
-    """Fit a model to objectives y (p,), p > n + 1; None if the system is singular."""
-    system = make_system(kernels, prior, y)
-    return None if system is None else fit_with(system, y)
+def fit(kernels: Kernels, y: Floats, prior: Prior, known: Floats | None = None) -> Fit | None:
+    """Fit a model to objectives y (p,), p > n + 1; None if the system is singular.
 
-
-def fit_with(system: System, y: Floats) -> Fit | None:
-    """Fit a model with a system that is there already; None if it is singular."""
-    solution = system.solve(y)
-    if not np.all(np.isfinite(solution)):
+    ``known`` weights as in :func:`make_system`.
+    """
+    system = make_system(kernels, prior, y, known)
+    if system is None:
         return None
-    return Fit(solution, system, y)
+    solution = system.solve(y)
+    return Fit(solution, system, y) if np.isfinite(solution).all() else None
 
 
 def fit_all(system: System, Y: Floats) -> list[Fit | None]:

@@ -123,14 +123,11 @@ def gain(slope: Floats, rows: Rows, radius: float, room: float) -> float:
     return float("inf") if step is None else max(float(-slope @ step), 0.0)
 
 
-def free_directions(feasible_set: FeasibleSet, frame: Frame) -> Floats:
+def free_directions(feasible_set: FeasibleSet, rows: Rows) -> Floats:
     """Return orthonormal directions (k, n) of the frame that the equalities leave free."""
-    n = len(frame.centre)
-    _, jacobian = feasible_set.values_and_jacobian(frame.centre)
-    with np.errstate(invalid="ignore", over="ignore"):
-        slopes = (jacobian @ frame.factor)[feasible_set.equality]
+    slopes = rows.slopes[feasible_set.equality]
     if not len(slopes) or not np.all(np.isfinite(slopes)):
-        return np.eye(n)
+        return np.eye(rows.slopes.shape[1])
     _, s, V = np.linalg.svd(slopes, full_matrices=True)
     return np.asarray(V[int(np.sum(s > c.EQUALITY_DEPENDENT * s[0])) :], dtype=float)
 

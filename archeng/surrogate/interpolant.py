@@ -51,9 +51,14 @@ class Interpolant:
     def value(self, v: Floats) -> float:
         """s(v)."""
         total = self.constant + self.gradient @ v + 0.5 * v @ self.hessian @ v
-        if self.spline or self.radial:
+        if not self.is_quadratic:
             gaps = v - self.centres
-            total += self.weights @ self._kernels(gaps)
+            kernels = np.zeros(len(gaps))
+            if self.spline:
+                kernels += self.spline * np.sum(np.abs(gaps) ** 3, axis=1)
+            if self.radial:
+                kernels += self.radial * np.sum(gaps**2, axis=1) ** 1.5
+            total += self.weights @ kernels
         return float(total)
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
@@ -81,15 +86,6 @@ class Interpolant:
             hessian=self.hessian / size,
             weights=self.weights / size,
         )
-
-    def _kernels(self, gaps: Floats) -> Floats:
-        """Value (p,) of the spline and radial parts of each centre."""
-        total = np.zeros(len(gaps))
-        if self.spline:
-            total += self.spline * np.sum(np.abs(gaps) ** 3, axis=1)
-        if self.radial:
-            total += self.radial * np.sum(gaps**2, axis=1) ** 1.5
-        return total
 
 
 class _Place(NamedTuple):

@@ -161,7 +161,7 @@ class LocalSearch:
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.
-            units = local.units if local.price > 0 and self._violates(local) else None
+            units = local.units if local.price > 0 and self.violates(local) else None
             models = fit_models(frame, data, self._limits, units)
         view = _View(frame, past, models)
         if local.poor:
@@ -197,7 +197,7 @@ class LocalSearch:
         """Return the state with a design for the geometry next."""
         if view.models is not None:
             price = c.LOCAL_WEIGHT * view.models.steepness * view.models.data.spread
-            price = max(price, local.price) if self._violates(local) else price
+            price = max(price, local.price) if self.violates(local) else price
             local = replace(local, price=price, units=view.models.units)
         return replace(local, trial=Trial(TrialKind.GEOMETRY, design))
 
@@ -216,9 +216,8 @@ class LocalSearch:
         models = view.models
         if models is None:
             return None
-        violates = self._violates(local)
         least = 0.0
-        if not violates:
+        if not self.violates(local):
             least = c.CLAIM_RESIDUAL * objective_size(view.past, self._limits) * share
         margins = [local.margins, np.zeros_like(local.margins)]
         for margin in margins if local.margins.any() else margins[:1]:
@@ -248,7 +247,7 @@ class LocalSearch:
     ) -> Step | None:
         fs = self._repairer.feasible_set
         unit = models.steepness * models.data.spread
-        weight = local.price / unit if self._violates(local) else 0.0
+        weight = local.price / unit if self.violates(local) else 0.0
         v, weight = best_step(models, fs, local.radius, margins, max(weight, c.LOCAL_WEIGHT), start)
         x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
@@ -274,27 +273,27 @@ class LocalSearch:
 
     def _missing(self, view: _View, scale: float, pending: Sequence[Floats] = ()) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
-        frame, past = view.frame, view.past
+        frame, past, fs = view.frame, view.past, self._repairer.feasible_set
         there = past.points[np.isfinite(past.objectives)]
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
-        free = free_directions(self._repairer.feasible_set, frame)
 
         def repaired(x: Floats) -> Floats | None:
             y = self._repaired(frame, x)
             return y if y is not None and self._new(view, y) else None
 
-        rows = explicit_rows(self._repairer.feasible_set, frame)
-        return missing_design(near, free, rows, scale, frame, repaired)
+        rows = explicit_rows(fs, frame)
+        return missing_design(near, free_directions(fs, rows), rows, scale, frame, repaired)
 
     def _shown(self, local: LocalState, view: _View) -> bool:
         """Whether the centre is a local optimum by the evidence."""
-        if self._violates(local):
+        if self.violates(local):
             return False
         fs = self._repairer.feasible_set
         shown = evidence(view.frame, view.past, self._limits, fs, local.resolution)
         return shown is not None and shown.claim
 
-    def _violates(self, local: LocalState) -> bool:
+    def violates(self, local: LocalState) -> bool:
+        """Whether the centre violates simulated constraints."""
         return bool(np.any(self._limits.violations(local.values) > 0))
 
     def _repaired(self, frame: Frame, x: Floats) -> Floats | None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
-from archeng.surrogate.fit import Fit, Kernels, fit_all, fit_with, make_system
+from archeng.surrogate.fit import Fit, Kernels, fit, fit_all, make_system
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ class Prior:
         self, kernels: Kernels, y: Floats, noise: float, variances: Floats | None
     ) -> Fit | None:
         """Fit a model to y (p,), with the noise and the variances (n, n) of an earlier fit."""
-        system = make_system(kernels, replace(self, noise=noise), y, variances)
-        return None if system is None else fit_with(system, y)
+        return fit(kernels, y, replace(self, noise=noise), variances)
 
     def noisier(self) -> Sequence[Prior]:
         """Return the same prior with more noise."""

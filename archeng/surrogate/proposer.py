@@ -104,18 +104,24 @@ class Proposer:
         gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
-        repair = self._inset(view, best.x)
-        step = _new_step(view, repair.x)
-        if step is None:
-            return None
-        return Proposal(repair, trust.kind, gain, step, slope, data.spread, frame.centre)
+        return self._proposal(view, trust.kind, best.x, gain, slope)
 
-    def _inset(self, view: _View, x: Floats) -> Repair:
-        """Return a feasible design with the margins that repairs have in the frame.
+    def _proposal(
+        self, view: _View, kind: ProposalKind, x: Floats, predicted: float, slope: float
+    ) -> Proposal | None:
+        """Return a feasible design as a proposal; None if it is known already, or nearly.
 
-        Those of a small trust region are rounding noise, and simulators round, too.
+        It gets the margins that repairs have in the frame: those of a small trust region are
+        rounding noise, and simulators round, too.
         """
-        return self._repairer.inset(x, view.frame.metric())
+        frame = view.frame
+        repair = self._repairer.inset(x, frame.metric())
+        step = frame.distance(repair.x)
+        if step < c.PROPOSAL_SHORTEST:
+            return None
+        if not frame.nearest(repair.x, view.past.points) > c.PROPOSAL_NEW * step:
+            return None
+        return Proposal(repair, kind, predicted, step, slope, view.data.spread, frame.centre)
 
     def _far_starts(self, view: _View) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
@@ -161,13 +167,7 @@ class Proposer:
         repair = self._repairer.repair(x, metric, frame.centre)
         if not repair.feasible:
             return None
-        repair = self._inset(view, repair.x)
-        step = _new_step(view, repair.x)
-        if step is None:
-            return None
-        spread = view.data.spread
-        kind = ProposalKind.SAMPLE
-        return Proposal(repair, kind, 0.0, step, 1.0 / spread, spread, frame.centre)
+        return self._proposal(view, ProposalKind.SAMPLE, repair.x, 0.0, 1.0 / view.data.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,12 +198,3 @@ def _convex(model: SmoothModel, n: int) -> bool:
     _, hessian = model.derivatives(np.zeros(n))
     bends = np.linalg.eigvalsh(hessian)
     return bool(bends[0] >= -c.CONVEX_ROUNDING * np.abs(bends).max())
-
-
-def _new_step(view: _View, x: Floats) -> float | None:
-    """Distance of a design from the centre; None if it is known already, or nearly."""
-    step = view.frame.distance(x)
-    if step < c.PROPOSAL_SHORTEST:
-        return None
-    nearest = view.frame.nearest(x, view.past.points)
-    return step if nearest > c.PROPOSAL_NEW * step else None
