@@ -14,9 +14,9 @@ from archeng.cli import flags
 from archeng.cli.output import check_place, result_data, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import OpenStudy, opened
-from archeng.cli.targets import journal_of, opened_journal, study_beside, study_or_file
+from archeng.cli.targets import journal_of, study_beside, study_or_file
 from archeng.errors import JournalError, SimulatorError, StudyFileError
-from archeng.journal import Journal
+from archeng.journal import Journal, opened_journal
 from archeng.model import as_model
 from archeng.options import LIMIT_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES, OnResume
 from archeng.result import Result, Status
