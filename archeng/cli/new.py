@@ -151,9 +151,7 @@ def check_name(name: str) -> None:
     """Raise unless a name is good for a study and its folder."""
     if NAME.fullmatch(name) is not None and name.lower() not in _RESERVED:
         return
-    hint = ""
-    if "/" in name or "\\" in name:
-        hint = " A folder is named by --directory."
+    hint = " A folder is named by --directory." if "/" in name or "\\" in name else ""
     raise StudyFileError(
         f"{name!r} is not a name for a study: letters, digits, - and _, beginning with a letter, "
         f"at most 64.{hint}"
