@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from archeng.report.text import (
     SIMULATED_HEADER,
     gain_text,
     optimality_text,
-    output_text,
     simulated_cells,
     variable_cells,
 )
@@ -87,7 +87,7 @@ def best_design(result: Result) -> list[Html]:
         title = "Simulated constraints"
         elements.append(table(title, SIMULATED_HEADER, rows, "lrrrr", violated))
     if result.outputs:
-        outputs = [(name, output_text(value, 300)) for name, value in result.outputs.items()]
+        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
         title = "Other outputs of the simulator"
         elements.append(table(title, ("output", "value"), outputs, "lr"))
     return elements
@@ -104,6 +104,10 @@ def _at_bound(place: float | None) -> str:
     if place is None:
         return ""
     return "lower" if place <= _AT_BOUND else "upper" if place >= 1 - _AT_BOUND else ""
+
+
+def _output(value: Any) -> str:
+    return f"{value:.8g}" if isinstance(value, float) else short(str(value), 300)
 
 
 def designs(result: Result) -> list[Html]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from archeng.model.tables import number, text_table
-from archeng.plain_text import short
 from archeng.records import Activity, RowAtBest, SimulatedAtBest, VariableAtBest
 from archeng.result import Result
 from archeng.surrogate import Optimality
@@ -36,7 +35,7 @@ def result_text(result: Result) -> str:
         count = sum(bool(e.violated) for e in calls)
         parts.append(f"{count} of {len(calls)} calls violated a simulated constraint")
     if result.outputs:
-        outputs = [(name, output_text(value, 60)) for name, value in result.outputs.items()]
+        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
         parts += ["", text_table(("output", "value"), outputs)]
     active = [r for r in result.rows if r.active]
     if active:
@@ -124,9 +123,9 @@ def simulated_cells(s: SimulatedAtBest, violated: str = "violated") -> tuple[str
     return s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), distance
 
 
-def output_text(value: Any, longest: int) -> str:
-    """Return an output of the simulator, cut in its middle if it is too long."""
-    return f"{value:.8g}" if isinstance(value, float) else short(str(value), longest)
+def _output(value: Any) -> str:
+    text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _rows(rows: Sequence[RowAtBest]) -> str:
