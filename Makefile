@@ -37,7 +37,7 @@ lint: setup  ## ruff, mypy (strict), import layers
 	$(BIN)/ruff check archeng case_studies templates tests
 	$(BIN)/ruff format --check archeng case_studies templates tests
 	$(BIN)/mypy
-	$(BIN)/ruff check docs/site && $(BIN)/ruff format --check docs/site
+	$(BIN)/ruff check docs/site .ci && $(BIN)/ruff format --check docs/site .ci
 	$(BIN)/lint-imports
 
 browser:  # the tests of report and dashboard open them in a real browser

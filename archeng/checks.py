@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import inspect
 import math
 import numbers
@@ -19,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.errors import ArchengError, SettingsError
+from archeng.errors import ArchengError, MissingPackageError, SettingsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,9 +36,7 @@ LONGEST = 1e9
 """Seconds, about 30 years; operating systems cannot wait for much longer."""
 
 _SHOWN = 200  # characters of a value in a message
-_CLOSE = (
-    0.8  # difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
-)
+_CLOSE = 0.8  # of difflib: max_evaluation is close to max_evaluations, max_iter not to max_time
 _NO_HINTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -184,6 +183,17 @@ def file_path(name: str, value: Any, error: Error = SettingsError) -> Path:
     if not isinstance(path, str) or not path or "\0" in path:
         raise error(f"{name} must be the path of a file, got {shown(value)}.")
     return Path(path)
+
+
+def needed(package: str, extra: str, error: Error = MissingPackageError) -> Any:
+    """Import an optional package, or say which extra of archeng brings it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as reason:
+        raise error(
+            f"{package} cannot be imported ({reason}); it comes with pip install "
+            f"'archeng[{extra}]'."
+        ) from reason
 
 
 def floats(value: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import base64
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -23,13 +23,7 @@ _DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}  # of arrays, little
 
 
 def dumps(value: Any) -> str:
-    """Return JSON text of a dataclass, or of nested dictionaries and lists of what can be stored.
-
-    Raises
-    ------
-    TypeError
-        If something cannot.
-    """
+    """Return JSON text of a dataclass, or of nested dictionaries and lists; see :func:`encode`."""
     return json.dumps(encode(value))
 
 
@@ -41,7 +35,8 @@ def loads(text: str) -> Any:
 def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
     """Return plain data: dataclasses as dictionaries, enumerations by their names.
 
-    ``without`` names fields of a dataclass that are left out.
+    ``without`` names fields of a dataclass that are left out. What cannot be stored is a
+    TypeError.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = (f.name for f in fields(value) if f.name not in without)
@@ -75,30 +70,25 @@ def decode(kind: type[T], data: Any, **given: Any) -> T:
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"{kind.__name__} is {type(data).__name__}, not a dictionary of fields")
-    declared: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    unknown = data.keys() - declared.keys()
+    declared = fields(kind)  # type: ignore[arg-type]
+    unknown = data.keys() - {f.name for f in declared}
     if unknown:
         raise ValueError(f"{kind.__name__} has no {', '.join(sorted(map(str, unknown)))}")
-    values = dict(given)
-    for name, annotation in _annotations(kind).items():  # type: ignore[arg-type]
-        if name in data and name not in given:
+    values, annotations = dict(given), _annotations(kind)  # type: ignore[arg-type]
+    for f in declared:
+        if f.name in given:
+            continue
+        if f.name in data:
             try:
-                values[name] = _value(annotation, data[name])
+                values[f.name] = _value(annotations[f.name], data[f.name])
             except (TypeError, ValueError, KeyError) as error:
-                raise ValueError(f"{kind.__name__}.{name}: {error}") from error
-        elif name not in given and name in declared and _required(declared[name]):
-            raise ValueError(f"{kind.__name__}.{name} is missing")
+                raise ValueError(f"{kind.__name__}.{f.name}: {error}") from error
+        elif f.default is MISSING and f.default_factory is MISSING:
+            raise ValueError(f"{kind.__name__}.{f.name} is missing")
     return kind(**values)
 
 
-@cache
-def _annotations(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in fields(kind)}
-
-
-def _required(entry: Field[Any]) -> bool:
-    return entry.default is MISSING and entry.default_factory is MISSING
+_annotations = cache(get_type_hints)
 
 
 def _value(annotation: Any, data: Any) -> Any:
@@ -119,13 +109,18 @@ def _value(annotation: Any, data: Any) -> Any:
     if kind is np.ndarray:
         if isinstance(data, list):  # as result files, which people read, have their arrays
             data = np.array([_value(float, entry) for entry in data], dtype=float)
-        return _of_dtype(get_args(arguments[1])[0], _a(np.ndarray, data))
+        [dtype] = get_args(arguments[1])
+        if _a(np.ndarray, data).dtype != dtype:
+            raise ValueError(f"an array of {data.dtype} instead of {np.dtype(dtype)}")
+        return data
     if is_dataclass(kind):
         return decode(kind, data)
     if issubclass(kind, Enum):
         return kind[_a(str, data)]  # type: ignore[index]
     if issubclass(kind, np.random.Generator):
-        return _generator(data)
+        rng = np.random.default_rng(0)
+        rng.bit_generator.state = data
+        return rng
     return float(_a(int | float, data)) if kind is float else _a(kind, data)
 
 
@@ -162,18 +157,6 @@ def _tuple(kinds: tuple[Any, ...], data: Any) -> tuple[Any, ...]:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         return tuple(_value(kinds[0], entry) for entry in entries)
     return tuple(_value(kind, entry) for kind, entry in zip(kinds, entries, strict=True))
-
-
-def _of_dtype(dtype: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype != dtype:
-        raise ValueError(f"an array of {array.dtype} instead of {np.dtype(dtype)}")
-    return array
-
-
-def _generator(data: Any) -> np.random.Generator:
-    rng = np.random.default_rng(0)
-    rng.bit_generator.state = data
-    return rng
 
 
 def _encoded_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:

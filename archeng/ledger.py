@@ -17,7 +17,7 @@ from archeng.codec import decode, encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design
@@ -139,10 +139,10 @@ class Ledger:
         """How many calls the budget still allows; None without a budget."""
         return None if self._budget is None else max(self._budget - self.n_calls, 0)
 
-    def arrays(self) -> Known:
+    def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         k = len(self.calls)
-        return Known(self._points[:k], self._objectives[:k], self._simulated[:k])
+        return PastCalls(self._points[:k], self._objectives[:k], self._simulated[:k])
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
@@ -173,36 +173,36 @@ class Ledger:
             positions.append(position)
         return Plan(known, tuple(positions), len(designs))
 
-    def known_outcome(self, design: Design, position: int) -> CallRecord | Call | None:
-        """Return the call of a design if the journal has it, or an earlier run simulated it.
+    def known_outcomes(self, designs: Mapping[int, Design]) -> dict[int, CallRecord | Call]:
+        """Return calls of designs that the journal has, or that an earlier run simulated.
+
+        ``designs`` are candidates of the open generation, by position.
 
         Raises
         ------
         JournalError
-            If the journal has a call of another design in its place.
+            If the journal has a call of another design in the place of one.
         """
-        stored = self.unfinished.get(position)
-        if stored is None:
-            return self._earlier.get(design.x.tobytes())
-        if np.array_equal(stored.x, design.x):
-            return stored
-        raise JournalError(
-            f"A finished call of generation {stored.generation} in the journal has another design "
-            "than the candidate here. Nothing was simulated. Begin a new run with reuse= and this "
-            "journal."
-        )
+        known: dict[int, CallRecord | Call] = {}
+        for position, design in designs.items():
+            stored = self.unfinished.get(position)
+            if stored is not None and not np.array_equal(stored.x, design.x):
+                raise JournalError(
+                    f"A finished call of generation {stored.generation} in the journal has another "
+                    "design than the candidate here. Nothing was simulated. Begin a new run with "
+                    "reuse= and this journal."
+                )
+            outcome = stored or self._earlier.get(design.x.tobytes())
+            if outcome is not None:
+                known[position] = outcome
+        return known
 
     # -- entries ----------------------------------------------------------------------------
-
-    def write(self, position: int, call: CallRecord) -> None:
-        """Make a finished call durable, before it is used; :meth:`add` takes it in its turn."""
-        if self.journal is not None:
-            self.journal.add_call(position, call)
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
         good = call.good
-        usable = good and call.feasible
+        usable = good and call.max_violation == 0
         self._extend_arrays(call, usable)
         if self._reuse:
             self._index[call.x.tobytes()] = len(self.calls)
@@ -211,6 +211,10 @@ class Ledger:
         self.n_failures += not good
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
+
+    def forget_failed(self) -> None:
+        """Let the failed calls of the open generation be made again."""
+        self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}
 
     def add_unfinished(self) -> None:
         """Take the calls of the open generation of a journal that nothing will go on with."""

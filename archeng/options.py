@@ -31,7 +31,7 @@ from archeng.checks import (
     takes_one,
 )
 from archeng.errors import SettingsError
-from archeng.model import Sense
+from archeng.model import IMPORT_HINTS, Sense
 from archeng.settings import Settings
 from archeng.simulator import OnFailure, check_workers, retry_counts
 
@@ -52,57 +52,24 @@ class OnResume(Enum):
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a run.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        Its type, as the documentation has it.
-    check : Check
-        Returns the value in its plain type, or raises an error that names the option.
-    help : str
-        One line.
-    more : str
-        What else there is to say, for the reference.
-    default : object
-        Of :func:`archeng.solve`.
-    without : str
-        What holds if it is not given.
-    on_resume : OnResume
-    words : tuple of str
-        All values, if it is one of a few words.
-    flag : bool
-        Whether the command line has it.
-    section : str or None
-        The section of ``study.toml`` that has it.
-    pyomo : bool
-        Whether it goes into ``options`` of the Pyomo solver.
-    solve : bool
-        Whether :func:`archeng.solve` has it; else only :func:`archeng.resume`.
-    """
+    """An option of a run."""
 
     name: str
-    kind: str
+    kind: str  # its type, as the documentation has it
     check: Check
-    help: str
-    more: str = ""
-    default: Any = None
-    without: str = "none"
+    help: str  # one line
+    more: str = ""  # what else there is to say, for the reference
+    default: Any = None  # of `archeng.solve`
+    without: str = "none"  # what holds if it is not given
     on_resume: OnResume = OnResume.FIXED
-    words: tuple[str, ...] = ()
-    flag: bool = True
-    section: str | None = "run"
-    pyomo: bool = True
-    solve: bool = True
+    words: tuple[str, ...] = ()  # all values, if it is one of a few words
+    flag: bool = True  # whether the command line has it
+    section: str | None = "run"  # of ``study.toml`` that has it
+    pyomo: bool = True  # whether it goes into ``options`` of the Pyomo solver
+    solve: bool = True  # whether `archeng.solve` has it; else only `archeng.resume`
 
     def checked(self, value: Any) -> Any:
-        """Return a value in its plain type.
-
-        Raises
-        ------
-        SettingsError
-        """
+        """Return a value in its plain type, or raise an error that names the option."""
         return self.check(self.name, value)
 
 
@@ -338,8 +305,7 @@ FOREIGN_NAMES = MappingProxyType(
     {
         **dict.fromkeys(("max_iter", "max_iterations", "maxiter", "maxfev", "max_evals"), _CALLS),
         "n_jobs": "Use workers=.",
-        "discrete": "All variables are real numbers so far: fix the discrete ones (lbx equal to "
-        "ubx).",
+        "discrete": IMPORT_HINTS["discrete"],
         "bounds": "Bounds belong to the model: model.variable(name, lower=..., upper=...).",
         "constraints": "Formulas belong to the model: model.subject_to(...); limits of what the "
         "simulator returns into simulated=.",

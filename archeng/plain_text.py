@@ -11,11 +11,12 @@ _TURNING = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u20
 
 
 def visible(text: str) -> str:
-    """Return a text for a terminal: what would steer it is written as a code.
+    """Return a text for a terminal: what would steer it is a code; ends of lines stay."""
 
-    Ends of lines stay.
-    """
-    return "".join(c if c == "\n" or not _steers(c) else _code(c) for c in text)
+    def steers(c: str) -> bool:
+        return c != "\n" and (unicodedata.category(c) in _HIDDEN or c in _TURNING)
+
+    return "".join(c.encode("unicode_escape").decode("ascii") if steers(c) else c for c in text)
 
 
 def cell(value: Any) -> Any:
@@ -34,11 +35,3 @@ def short(text: str, length: int = 32) -> str:
         return line
     half = (length - 1) // 2
     return f"{line[: length - 1 - half]}…{line[-half:]}"
-
-
-def _steers(character: str) -> bool:
-    return unicodedata.category(character) in _HIDDEN or character in _TURNING
-
-
-def _code(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

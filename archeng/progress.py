@@ -64,25 +64,20 @@ class ProgressLine:
         self._every = every if self._terminal else 10 * every
         self._begin = time.monotonic()
         self._last = -float("inf")
-        self._first_calls: int | None = None
+        self._first: tuple[float, int] | None = None  # time and number of the first generation
         self._best = float("nan")
         self._failures = 0
-        self._workers = _Workers()
+        self._advised = False
 
     def __call__(self, run: _Observable) -> None:
         """Update the line; the last update is always shown."""
         now = time.monotonic()
-        if self._first_calls is None:  # a resumed run has calls from before
-            self._first_calls = 0 if len(run.history) <= 1 else run.history[-2].evaluations
-        if run.history:
-            self._workers.add(run, now)
+        if self._first is None and run.history:  # a resumed run has generations from before
+            self._first = now, len(run.history)
         if not run.history or (now - self._last < self._every and not run.stopped):
             return
         self._last = now
-        advice = self._workers.advice(run)
-        if advice:
-            self._write_line(advice)
-        text = self._text(run, now - self._begin)
+        text = self._text(run, now)
         if self._terminal:
             self._write("\r" + _fitted(text) + ("\n" if run.stopped else ""))
         else:
@@ -114,7 +109,7 @@ class ProgressLine:
             with contextlib.suppress(Exception):  # the log may go the same way
                 logger.warning("the progress is no longer shown (%s); the run goes on", error)
 
-    def _text(self, run: _Observable, seconds: float) -> str:
+    def _text(self, run: _Observable, now: float) -> str:
         g = run.history[-1]
         change = g.best - self._best
         self._best = g.best
@@ -130,14 +125,33 @@ class ProgressLine:
             parts.append(f"{g.repairs['failed']} not repairable")
         if run.n_failures:
             parts.append(f"{run.n_failures} calls failed")
-        idle = self._workers.text(run)
-        if idle:
-            parts.append(idle)
-        parts.append(self._times(run, seconds))
+        parts += [*self._idle(run, now), self._times(run, now - self._begin)]
         return "  ".join(parts)
 
+    def _idle(self, run: _Observable, now: float) -> list[str]:
+        """Say how many workers were busy since the first generation, if fewer than half of them.
+
+        What would use more of them is written once; not if it is the calls that are short.
+        """
+        assert self._first is not None
+        begin, count = self._first  # the first call is alone: its generation does not count
+        later, workers = run.history[count:], run.n_workers or 1
+        busy = sum(g.simulator_seconds for g in later) / max(now - begin, 1e-9)
+        if workers == 1 or len(later) < _FEW or busy >= workers / 2:
+            return []
+        text = f"{busy:.1f} of {workers} workers busy"
+        proposed = bool(later[-1].repairs.get("proposed"))
+        at_once = run.settings.proposals if proposed else later[-1].population_size
+        if at_once < workers and busy >= _KEPT_BUSY and not self._advised:
+            self._advised = True
+            option = f"Settings(proposals={workers})" if proposed else f"population_size={workers}"
+            self._write_line(f"{text}: {option} would use more")
+        return [text]
+
     def _times(self, run: _Observable, seconds: float) -> str:
-        made = run.n_evaluations - (self._first_calls or 0)
+        assert self._first is not None
+        earlier = self._first[1] - 1
+        made = run.n_evaluations - (run.history[earlier - 1].evaluations if earlier else 0)
         if made <= 0:
             return duration(seconds)
         each = seconds / made
@@ -145,41 +159,6 @@ class ProgressLine:
         if run.max_evaluations and not run.stopped:
             text += f", at most {duration(each * (run.max_evaluations - run.n_evaluations))} left"
         return text
-
-
-class _Workers:
-    """How many workers were busy, on average, since the first generation."""
-
-    def __init__(self) -> None:
-        self._begin, self._seconds, self._generations = 0.0, 0.0, 0
-        self._busy = float("nan")
-        self._advised = False
-
-    def add(self, run: _Observable, now: float) -> None:
-        """Count a generation; the first one, whose first call is alone, only starts the clock."""
-        if self._generations == 0:
-            self._begin = now
-        else:
-            self._seconds += run.history[-1].simulator_seconds
-            self._busy = self._seconds / max(now - self._begin, 1e-9)
-        self._generations += 1
-
-    def text(self, run: _Observable) -> str:
-        """Say how many are busy if it is fewer than half of them."""
-        workers = run.n_workers or 1
-        few = workers > 1 and self._generations > _FEW and self._busy < workers / 2
-        return f"{self._busy:.1f} of {run.n_workers} workers busy" if few else ""
-
-    def advice(self, run: _Observable) -> str:
-        """Say once what would use more of them; nothing if it is the calls that are short."""
-        g, workers, idle = run.history[-1], run.n_workers or 1, self.text(run)
-        proposed = bool(g.repairs.get("proposed"))
-        at_once = run.settings.proposals if proposed else g.population_size
-        if self._advised or not idle or at_once >= workers or self._busy < _KEPT_BUSY:
-            return ""
-        self._advised = True
-        option = f"Settings(proposals={workers})" if proposed else f"population_size={workers}"
-        return f"{idle}: {option} would use more"
 
 
 def _fitted(text: str) -> str:

@@ -174,10 +174,10 @@ def _solved(model: Any, simulator: Any, **keywords: Any) -> Any:
         return _with_result(model, solve(model, simulator, **keywords))
     except InfeasibleModelError as error:
         logger.warning("%s", error)
-        return _without_design(model, TerminationCondition.infeasible, str(error))
+        return _results(model, SolverStatus.warning, TerminationCondition.infeasible, str(error))
     except SimulatorError as error:
         logger.error("%s", error, exc_info=error)
-        return _without_design(model, TerminationCondition.error, str(error))
+        return _results(model, SolverStatus.error, TerminationCondition.error, str(error))
 
 
 def _callbacks(*callbacks: Any) -> Callable[[Any], None] | None:
@@ -191,6 +191,7 @@ def _callbacks(*callbacks: Any) -> Callable[[Any], None] | None:
 
 
 def _results(model: Any, status: SolverStatus, end: TerminationCondition, why: str) -> Any:
+    """Return Pyomo's record of a run without a design."""
     results = SolverResults()
     results.archeng = None
     results.problem.name = model.name
@@ -199,11 +200,6 @@ def _results(model: Any, status: SolverStatus, end: TerminationCondition, why: s
     results.solver.termination_condition = end
     results.solver.message = why
     return results
-
-
-def _without_design(model: Any, end: TerminationCondition, why: str) -> Any:
-    infeasible = end is TerminationCondition.infeasible
-    return _results(model, SolverStatus.warning if infeasible else SolverStatus.error, end, why)
 
 
 def _with_result(model: Any, result: Result) -> Any:
@@ -239,8 +235,7 @@ def _solution(model: Any, result: Result, results: Any) -> Solution:
     solution.message = result.message
     solution.objective["objective"] = {"Value": result.fun}
     symbols = SymbolMap()
-    root = model.model()
-    variables = {v.name: v for v in root.component_data_objects(Var, active=None)}
+    variables = {v.name: v for v in model.model().component_data_objects(Var, active=None)}
     for name, value in result.design.items():
         symbols.addSymbol(variables[name], name)
         solution.variable[name] = {"Value": value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,9 +122,6 @@ class Generation:
     strategy_seconds: float = 0.0
     eigenvalues: tuple[float, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eigenvalues", tuple(self.eigenvalues))
-
 
 @dataclass(frozen=True)
 class RowAtBest:
@@ -209,17 +206,25 @@ class VariableAtBest:
     unit: str
 
 
-def column_names(reserved: Sequence[str], variables: Sequence[str]) -> list[str]:
-    """Names of variables as columns beside others; ``design.`` in front where they clash."""
-    return [f"design.{name}" if name in reserved else name for name in variables]
-
-
 def extras_of(call: CallRecord) -> dict[str, Any]:
     """Return simulated constraints and outputs of a call as columns of a table."""
     constraints = {f"constraints.{name}": value for name, value in call.constraints.items()}
     return constraints | {f"outputs.{name}": value for name, value in call.outputs.items()}
 
 
-def extra_columns(calls: Iterable[CallRecord]) -> list[str]:
-    """Names of all columns that :func:`extras_of` gives, in the order of their appearance."""
-    return list(dict.fromkeys(name for call in calls for name in extras_of(call)))
+def call_table(
+    calls: Sequence[CallRecord], columns: Sequence[str], variables: Sequence[str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return header and rows of a table of calls: fields of the records, extras, designs.
+
+    An extra that a call lacks is None. A variable that is named like another column gets
+    ``design.`` in front.
+    """
+    extra = list(dict.fromkeys(name for call in calls for name in extras_of(call)))
+    taken = [*columns, *extra]
+    rows = []
+    for call in calls:
+        extras = extras_of(call)
+        fields = (getattr(call, name) for name in columns)
+        rows.append([*fields, *map(extras.get, extra), *map(float, call.x)])
+    return [*taken, *(f"design.{name}" if name in taken else name for name in variables)], rows

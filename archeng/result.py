@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.checks import needed
 from archeng.errors import ModelError, SettingsError
 from archeng.model import ModelValues, Variable, is_pyomo
 from archeng.records import (
@@ -21,18 +22,12 @@ from archeng.records import (
     RowAtBest,
     SimulatedAtBest,
     VariableAtBest,
-    column_names,
-    extra_columns,
-    extras_of,
+    call_table,
 )
 from archeng.result_file import read_result, write_result
 from archeng.simulator import Design
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality
-
-_NOT_COLUMNS = (
-    "x", "sampled", "constraints", "violated", "outputs", "repair_rows", "repair_multipliers",
-)  # fmt: skip
 
 
 class Status(StrEnum):
@@ -56,18 +51,10 @@ class Result:
         Best design as a flat vector, fixed variables included.
     fun : float
         Its objective.
-    design : Design
-        The same by name: ``result.design["thickness"]``.
-    nfev : int
-        Number of simulator calls.
-    success : bool
-        The target was reached or, if none was given, the search converged.
     status : Status
         What the design is.
     stop_reason : StopReason
         Why the run ended; ``message`` says it in words.
-    n_infeasible_calls : int
-        Simulator calls at designs that violate an explicit constraint: 0.
     evaluations : tuple of CallRecord
         Every simulator call.
     history : tuple of Generation
@@ -106,7 +93,7 @@ class Result:
 
     @property
     def design(self) -> Design:
-        """The best design by name."""
+        """The best design by name, as in ``result.design["thickness"]``."""
         return Design(self.variables, self.x)
 
     @property
@@ -127,11 +114,11 @@ class Result:
     @property
     def ended(self) -> bool:
         """Whether the run has ended; a result read from a journal may be of one that has not."""
-        return self.stop_reason not in (StopReason.RUNNING, StopReason.CUT_OFF)
+        return self.state == "ended"
 
     @property
     def n_infeasible_calls(self) -> int:
-        """Simulator calls at designs that violate an explicit constraint."""
+        """Simulator calls at designs that violate an explicit constraint, 0 unless allowed."""
         return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
 
     @property
@@ -141,19 +128,18 @@ class Result:
 
     @property
     def state(self) -> str:
-        """How far the run is: ``ended``, ``running`` or ``cut off``."""
+        """Whether the run has ``ended``, is ``running``, or was ``cut off``."""
         unfinished = {StopReason.RUNNING: "running", StopReason.CUT_OFF: "cut off"}
         return unfinished.get(self.stop_reason, "ended")
 
     @cached_property
     def variables_at_best(self) -> list[VariableAtBest]:
         """Every scalar variable with its bounds; values are NaN if there is no design."""
-        names = [(name, v.unit) for v in self.variables for name in v.element_names()]
-        lower = np.concatenate([v.lower for v in self.variables])
-        upper = np.concatenate([v.upper for v in self.variables])
+        values = iter(self.x)
         return [
-            VariableAtBest(name, float(value), float(a), float(b), unit)
-            for (name, unit), value, a, b in zip(names, self.x, lower, upper, strict=True)
+            VariableAtBest(name, float(next(values)), float(lower), float(upper), v.unit)
+            for v in self.variables
+            for name, lower, upper in zip(v.element_names(), v.lower, v.upper, strict=True)
         ]
 
     @cached_property
@@ -223,23 +209,13 @@ class Result:
 
         Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise SettingsError(
-                "to_pandas() needs pandas: pip install 'archeng[pandas]'."
-            ) from error
-        columns = [f.name for f in fields(CallRecord) if f.name not in _NOT_COLUMNS]
-        extra = extra_columns(self.evaluations)
-        names = column_names(
-            [*columns, *extra], [n for v in self.variables for n in v.element_names()]
-        )
-        table = pandas.DataFrame(
-            [{**{k: getattr(e, k) for k in columns}, **extras_of(e)} for e in self.evaluations],
-            columns=[*columns, *extra],
-        )
-        designs = np.array([e.x for e in self.evaluations]).reshape(len(table), len(names))
-        return table.join(pandas.DataFrame(designs, columns=names))
+        needed("pandas", "pandas", SettingsError)
+        import pandas
+
+        columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
+        names = [v.name for v in self.variables_at_best]
+        header, rows = call_table(self.evaluations, columns, names)
+        return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:
         """Write the best design into the variables of a Pyomo model, by their names.

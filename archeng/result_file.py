@@ -20,20 +20,14 @@ from archeng.codec import decode
 from archeng.errors import ResultFileError
 
 _FORMAT = "archeng-result"
-_VERSION = 2
+_VERSION = 2  # of the format that is written
 _READABLE = (1, _VERSION)
 
 Record = TypeVar("Record")
 
 
 def write_result(result: Any, path: str | Path) -> None:
-    """Write a result.
-
-    Raises
-    ------
-    ResultFileError
-        If the file cannot be written.
-    """
+    """Write a result: what :meth:`archeng.Result.save` does."""
     data = {"format": _FORMAT, "version": _VERSION, **_encoded(result)}
     text = json.dumps(data, allow_nan=False)
     try:
@@ -43,13 +37,7 @@ def write_result(result: Any, path: str | Path) -> None:
 
 
 def read_result(kind: type[Record], path: str | Path) -> Record:
-    """Read what `write_result` wrote, as a dataclass of that kind.
-
-    Raises
-    ------
-    ResultFileError
-        If the file is not a result, or is damaged.
-    """
+    """Read what `write_result` wrote, as a dataclass of that kind."""
     file = file_path("path", path, ResultFileError)
     try:
         data = json.loads(file.read_text(encoding="utf-8"), object_hook=_special_float)

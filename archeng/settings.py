@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
@@ -193,7 +193,7 @@ class Settings:
             checked = f.metadata["check"](f.name, getattr(self, f.name))
             object.__setattr__(self, f.name, checked)
 
-    @property
+    @cached_property
     def intersection_first(self) -> bool:
         """Whether repairs try the intersection of the violated boundaries first [SA22]."""
         return self.handler != "arch-nearest"

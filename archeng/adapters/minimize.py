@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,8 @@ def minimize(
         x0, bounds=bounds, constraints=constraints, names=names, tolerance=tolerance, name=title
     )
     if callback is not None:
-        wanted["callback"] = _Callback(callback)
-    objective = _Objective(fun, args if isinstance(args, tuple) else (args,))
+        wanted["callback"] = _on_runs(callback)
+    objective = partial(_objective, fun, args if isinstance(args, tuple) else (args,))
     return optimize_result(solve(model, objective, **wanted))
 
 
@@ -116,18 +117,9 @@ def optimize_result(result: Result) -> Any:
 
 
 def _status(result: Result) -> int:
-    if result.success:
-        return 0
-    if result.status is Status.VIOLATING:
-        return 4
-    if result.status is Status.NONE:
-        return 5
-    reasons = {
-        StopReason.MAX_EVALUATIONS: 1,
-        StopReason.MAX_TIME: 2,
-        StopReason.CALLBACK: 99,
-    }
-    return reasons.get(result.stop_reason, 3)
+    designs = {Status.TARGET: 0, Status.CONVERGED: 0, Status.VIOLATING: 4, Status.NONE: 5}
+    ends = {StopReason.MAX_EVALUATIONS: 1, StopReason.MAX_TIME: 2, StopReason.CALLBACK: 99}
+    return designs.get(result.status, ends.get(result.stop_reason, 3))
 
 
 def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,40 +136,31 @@ def _keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) ->
     return wanted
 
 
-class _Objective:
-    """The user's function as a simulator. A class, so that it can be sent to workers."""
-
-    def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self._fun, self._args = fun, args
-
-    def __call__(self, design: Design) -> Any:
-        return self._fun(np.array(design.x), *self._args)
+def _objective(fun: Callable[..., Any], args: tuple[Any, ...], design: Design) -> Any:
+    """Call the user's function as a simulator."""
+    return fun(np.array(design.x), *args)
 
 
-class _Callback:
-    """SciPy's callback as one of a run."""
+def _on_runs(callback: Callable[..., Any]) -> Callable[[Run], None]:
+    """Return SciPy's callback as one of a run."""
+    from scipy.optimize import OptimizeResult
 
-    def __init__(self, callback: Callable[..., Any]) -> None:
-        self._callback = function("callback", callback)
-        try:
-            parameters = set(inspect.signature(callback).parameters)
-        except (TypeError, ValueError):  # built-in functions have no signature
-            parameters = set()
-        self._wants_result = parameters == {"intermediate_result"}
-        if not self._wants_result:
-            takes_one("callback", callback)
+    function("callback", callback)
+    try:
+        wants_result = set(inspect.signature(callback).parameters) == {"intermediate_result"}
+    except (TypeError, ValueError):  # built-in functions have no signature
+        wants_result = False
+    if not wants_result:
+        takes_one("callback", callback)
 
-    def __call__(self, run: Run) -> None:
-        from scipy.optimize import OptimizeResult
-
+    def after_generation(run: Run) -> None:
         best = run.best
         if best is None:
             return
-        x = np.array(best.x)
-        if self._wants_result:
-            now = OptimizeResult(
-                x=x, fun=best.objective, nfev=run.n_evaluations, nit=len(run.history)
-            )
-            self._callback(intermediate_result=now)
+        x, counts = np.array(best.x), {"nfev": run.n_evaluations, "nit": len(run.history)}
+        if wants_result:
+            callback(intermediate_result=OptimizeResult(x=x, fun=best.objective, **counts))
         else:
-            self._callback(x)
+            callback(x)
+
+    return after_generation

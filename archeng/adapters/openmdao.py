@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from archeng.adapters import needed
-from archeng.checks import unknown_options
+from archeng.checks import needed, unknown_options
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
 from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES
@@ -93,10 +93,8 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         declare = self.options.declare
         declare("name", "openmdao", types=str, desc="Of the problem, for tables and journals.")
         for option in (OPTIONS[name] for name in _DECLARED):
-            check = option.check
-            declare(
-                option.name, option.default, allow_none=True, desc=option.help, check_valid=check
-            )
+            about = {"desc": option.help, "check_valid": option.check}
+            declare(option.name, option.default, allow_none=True, **about)
         declare("resume", False, types=bool, desc="Go on with the run of the journal.")
         declare("disp", False, types=bool, desc="Show progress on standard error.")
         declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
@@ -189,7 +187,10 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                 **{k: v[0] if size == 1 else v for k, v in values.items()},
             )
         for name, (formula, limits) in self._explicit.items():
-            source = _source(formula)
+            code = getattr(formula, "__code__", None)
+            source = type(formula).__name__
+            if code is not None:
+                source = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
             try:
                 expression = formula(symbols)
             except KeyError as error:
@@ -203,17 +204,14 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     def _limits(self) -> Iterator[tuple[str, str, int, tuple[float | None, float | None]]]:
         """Every scalar constraint of OpenMDAO: its own name, variable, position and limits."""
         for name, meta in self._cons.items():
-            size = int(meta["size"])
+            size, limits = int(meta["size"]), meta
             if meta["equals"] is not None:
-                equal = np.broadcast_to(np.asarray(meta["equals"], dtype=float), (size,))
-                half = float(self.options["equality_tolerance"])
-                low, high = equal - half, equal + half
-            else:
-                low, high = _bounds(meta, size)
-            for i in range(size):
-                pair = tuple(float(v) if math.isfinite(v) else None for v in (low[i], high[i]))
-                if pair != (None, None):
-                    yield name if size == 1 else f"{name}[{i}]", name, i, (pair[0], pair[1])
+                equal, half = np.asarray(meta["equals"]), self.options["equality_tolerance"]
+                limits = {"lower": equal - half, "upper": equal + half}
+            for i, pair in enumerate(zip(*_bounds(limits, size), strict=True)):
+                low, high = (float(v) if math.isfinite(v) else None for v in pair)
+                if (low, high) != (None, None):
+                    yield name if size == 1 else f"{name}[{i}]", name, i, (low, high)
 
     def _maximised(self) -> bool:
         if len(self._objs) != 1 or int(next(iter(self._objs.values()))["size"]) != 1:
@@ -290,13 +288,6 @@ def _bounds(meta: Mapping[str, Any], size: int) -> tuple[Any, Any]:
 def _scaler(meta: Mapping[str, Any]) -> Any:
     scaler = meta["total_scaler"]
     return np.ones(1) if scaler is None else np.atleast_1d(np.asarray(scaler, dtype=float))
-
-
-def _source(formula: Any) -> str:
-    code = getattr(formula, "__code__", None)
-    if code is None:
-        return type(formula).__name__
-    return f"{code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno}"
 
 
 _CITE = """

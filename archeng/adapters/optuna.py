@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
-from archeng.adapters import needed
+from archeng.checks import needed
 from archeng.errors import SettingsError
-from archeng.records import CallRecord, column_names
+from archeng.records import CallRecord, extras_of
 from archeng.result import Result
 
 optuna: Any = needed("optuna", "optuna")
@@ -75,11 +76,11 @@ def to_study(
     """
     name = result.name if study_name is None else study_name
     study = _study(result, storage, name, update)
-    identity = _identity(result)
-    if study.trials and study.user_attrs.get(f"{_PREFIX}run") != identity:
+    about = _about(result)
+    if study.trials and study.user_attrs.get(f"{_PREFIX}run") != about["run"]:
         raise SettingsError(f"The study {name!r} is of another run: choose another name.")
-    for attribute, value in _about(result, identity).items():
-        study.set_user_attr(attribute, value)
+    for attribute, value in about.items():
+        study.set_user_attr(f"{_PREFIX}{attribute}", value)
     there = Counter(map(_key, study.trials))
     missing = []
     for trial in _trials(result):
@@ -111,48 +112,34 @@ def _key(trial: Any) -> tuple[Any, ...]:
     return (trial.user_attrs.get(f"{_PREFIX}generation"), *sorted(trial.params.items()))
 
 
-def _identity(result: Result) -> str:
-    """Text that is the same for the same run, whether it has ended or not."""
-    about = result.provenance
-    return f"{result.name} seed {about.get('seed')} variables {_names(result)}"
+def _about(result: Result) -> dict[str, Any]:
+    """Attributes of the study; ``run`` is the same for the same run, whether it has ended or not.
 
-
-def _about(result: Result, identity: str) -> dict[str, Any]:
-    """Attributes of the study."""
-    units = {v.name: v.unit for v in result.variables if v.unit}
+    ``constraints`` says what the entries of ``trial.constraints`` are, in their order.
+    """
+    names, origin = [v.name for v in result.variables_at_best], result.provenance
     return {
-        f"{_PREFIX}run": identity,
-        f"{_PREFIX}version": str(result.provenance.get("archeng", "")),
-        f"{_PREFIX}seed": str(result.provenance.get("seed", "")),
-        f"{_PREFIX}status": result.status.value,
-        f"{_PREFIX}message": result.message,
-        f"{_PREFIX}units": units,
-        f"{_PREFIX}constraints": _constraint_names(result),
+        "run": f"{result.name} seed {origin.get('seed')} variables {names}",
+        "version": str(origin.get("archeng", "")),
+        "seed": str(origin.get("seed", "")),
+        "status": result.status.value,
+        "message": result.message,
+        "units": {v.name: v.unit for v in result.variables if v.unit},
+        "constraints": [text for text, _ in _constraints(result)],
     }
 
 
-def _constraint_names(result: Result) -> list[str]:
-    """Say what the entries of ``trial.constraints`` are, in their order."""
-    explicit = [EXPLICIT] if any(not call.feasible for call in result.evaluations) else []
-    return explicit + [text for text, *_ in _limits(result)]
-
-
-def _names(result: Result) -> list[str]:
-    return column_names((), [n for v in result.variables for n in v.element_names()])
-
-
 def _trials(result: Result) -> Iterator[Any]:
-    names, ranges = _names(result), _ranges(result)
-    outside = any(not call.feasible for call in result.evaluations)
-    begin = _begin(result)
+    ranges, constraints, begin = _ranges(result), _constraints(result), _begin(result)
     for call in result.evaluations:
+        values = [value(call) for _, value in constraints] if call.good else []
         trial = optuna.trial.create_trial(
             state=optuna.trial.TrialState.COMPLETE if call.good else optuna.trial.TrialState.FAIL,
             value=call.objective if call.good else None,
-            params=dict(zip(names, (float(v) for v in call.x), strict=True)),
-            distributions=dict(zip(names, ranges, strict=True)),
+            params=dict(zip(ranges, map(float, call.x), strict=True)),
+            distributions=ranges,
             user_attrs=_attributes(call),
-            system_attrs=_constraints(result, call, outside) if call.good else None,
+            system_attrs={"constraints": values} if values else None,
         )
         end = begin + timedelta(seconds=_or_zero(call.elapsed))
         trial.datetime_start = end - timedelta(seconds=_or_zero(call.seconds))
@@ -160,46 +147,38 @@ def _trials(result: Result) -> Iterator[Any]:
         yield trial
 
 
-def _ranges(result: Result) -> list[Any]:
+def _ranges(result: Result) -> dict[str, Any]:
     """Distributions of the variables: their bounds, else the range of the simulated designs."""
-    lower = [float(a) for v in result.variables for a in v.lower]
-    upper = [float(b) for v in result.variables for b in v.upper]
-    ranges = []
-    for i, (low, high) in enumerate(zip(lower, upper, strict=True)):
+    ranges = {}
+    for i, v in enumerate(result.variables_at_best):
         seen = [float(call.x[i]) for call in result.evaluations]
-        if not math.isfinite(low):
-            low = min(seen, default=0.0)
-        if not math.isfinite(high):
-            high = max(seen, default=low)
-        low, high = min([low, *seen]), max([high, *seen])  # handlers may simulate outside
-        ranges.append(optuna.distributions.FloatDistribution(low, high))
+        ends = [end for end in (v.lower, v.upper) if math.isfinite(end)]
+        within = [*ends, *seen] or [0.0]  # handlers may simulate outside
+        ranges[v.name] = optuna.distributions.FloatDistribution(min(within), max(within))
     return ranges
 
 
-def _limits(result: Result) -> list[tuple[str, str, float, float]]:
-    """One-sided simulated constraints: a text, the name, and sign and offset of ``<= 0``."""
-    sides = []
-    for limit in result.simulated:
-        if math.isfinite(limit.lower):
-            sides.append((f"{limit.name} >= {limit.lower:g}", limit.name, -1.0, limit.lower))
-        if math.isfinite(limit.upper):
-            sides.append((f"{limit.name} <= {limit.upper:g}", limit.name, 1.0, limit.upper))
+def _constraints(result: Result) -> list[tuple[str, Callable[[CallRecord], float]]]:
+    """Texts of the constraints, and what is at most zero where they hold, as Optuna reads it."""
+
+    def beyond(name: str, sign: float, limit: float) -> Callable[[CallRecord], float]:
+        return lambda call: sign * (call.constraints.get(name, math.nan) - limit)
+
+    sides: list[tuple[str, Callable[[CallRecord], float]]] = []
+    if not all(call.feasible for call in result.evaluations):
+        sides.append((EXPLICIT, attrgetter("max_violation")))
+    for s in result.simulated:
+        if math.isfinite(s.lower):
+            sides.append((f"{s.name} >= {s.lower:g}", beyond(s.name, -1.0, s.lower)))
+        if math.isfinite(s.upper):
+            sides.append((f"{s.name} <= {s.upper:g}", beyond(s.name, 1.0, s.upper)))
     return sides
-
-
-def _constraints(result: Result, call: CallRecord, outside: bool) -> dict[str, list[float]] | None:
-    """Constraints in the form that Optuna and its dashboard read: a list of values <= 0."""
-    values = [call.max_violation] if outside else []
-    for _, name, sign, limit in _limits(result):
-        values.append(sign * (call.constraints.get(name, math.nan) - limit))
-    return {"constraints": values} if values else None
 
 
 def _attributes(call: CallRecord) -> dict[str, Any]:
     values = {f"{_PREFIX}{name}": getattr(call, name) for name in _ATTRIBUTES}
     values[f"{_PREFIX}message"] = call.message[-_LONGEST:]
-    values |= {f"constraints.{name}": value for name, value in call.constraints.items()}
-    values |= {f"outputs.{name}": value for name, value in call.outputs.items()}
+    values |= extras_of(call)
     return {k: v for k, v in values.items() if not (isinstance(v, float) and not math.isfinite(v))}
 
 

@@ -24,16 +24,17 @@ from typing import Any
 
 import numpy as np
 
-from archeng.adapters import needed
 from archeng.blas import one_thread
+from archeng.checks import needed
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import as_model, compile_model, refuse_wide
+from archeng.outcomes import Limits
 from archeng.ranking import total_order
 from archeng.repair import Repairer
+from archeng.runner.dispatcher import call_record
 from archeng.runner.generation import OpenGeneration, open_generation
 from archeng.sampling import deviations, feasible_points
 from archeng.settings import Settings
@@ -65,15 +66,6 @@ class Arch:
         Of the repair.
     seed : int
         For the search of a first feasible design, if the mean of ``es`` cannot be repaired.
-
-    Attributes
-    ----------
-    best : Best or None
-        ``es.result.xbest`` is a sample and may be infeasible: use this instead.
-    n_calls : int
-        Designs simulated; designs that come up again are not counted.
-    alpha, d_m : float
-        Ranking coefficient and normalised repair distance of the mean.
 
     Raises
     ------
@@ -155,12 +147,12 @@ class Arch:
 
     @property
     def n_calls(self) -> int:
-        """Designs simulated."""
+        """Designs simulated; designs that come up again are not counted."""
         return self._ledger.n_calls
 
     @property
     def best(self) -> Best | None:
-        """The best design so far."""
+        """The best design so far; ``es.result.xbest`` is a sample and may be infeasible."""
         best = self._ledger.best
         return None if best is None else Best(Design(self._set.variables, best.x), best.objective)
 
@@ -217,7 +209,8 @@ class Arch:
     def _learn(self, generation: OpenGeneration, outcomes: Mapping[int, Call]) -> None:
         """Take the outcomes of the new designs, by position; rank all candidates."""
         for position, outcome in outcomes.items():
-            self._ledger.add(generation.record(position, outcome, 0.0, self._limits, np.nan))
+            record = call_record(generation, position, outcome, 0.0, self._limits, np.nan)
+            self._ledger.add(record)
         values = generation.outcomes({}, self._ledger, 1.0, self._limits).objectives
         order = total_order(values, generation.population.distances_squared(), self.alpha)
         self.es.tell(self._sampled, list(stand_ins(values, order)))
@@ -230,10 +223,6 @@ class Arch:
         """Ask, simulate and tell until pycma stops or the budget is used up.
 
         A design that comes up again is not simulated again. An exception is a failed call.
-
-        Returns
-        -------
-        Best or None
 
         Raises
         ------

@@ -11,12 +11,13 @@ from typing import Any
 import click
 
 from archeng.cli import flags
-from archeng.cli.output import by_name, write, write_json
+from archeng.cli.output import by_name, limits_text, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import find_model, imported, opened
-from archeng.cli.targets import is_database, opened_journal, study_or_file
+from archeng.cli.targets import study_or_file
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.errors import InfeasibleModelError, ModelError, SettingsError, SimulatorError
+from archeng.errors import InfeasibleModelError, ModelError, SettingsError
+from archeng.journal import is_database, opened_journal
 from archeng.model import (
     FeasibleSet,
     Model,
@@ -27,11 +28,12 @@ from archeng.model import (
     refuse_wide,
     text_table,
 )
-from archeng.options import OPTIONS
+from archeng.options import LIMIT_NAMES, OPTIONS
 from archeng.progress import duration
 from archeng.runner import solve
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
+from archeng.simulator import check_simulator
 
 _ALONE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_time", "target")
 """Options that the one call of ``--simulate`` does without."""
@@ -91,13 +93,7 @@ def check(
 
 
 def _load_model(path: Path, name: str | None) -> Model:
-    """Return the model of an .nl file, of a Python file, or of a journal.
-
-    Raises
-    ------
-    ModelError
-        If the file cannot be run, or it is not clear which object is the model.
-    """
+    """Return the model of an .nl file, of a Python file, or of a journal."""
     if path.suffix == ".py":
         with imported(path) as module:
             return as_model(find_model(module, name), objective=False)
@@ -136,8 +132,8 @@ def _of_study(target: StudyFile, name: str | None) -> Iterator[tuple[Model, dict
                 f"{target.path.name}: there is no simulator, and the model has no objective. Put "
                 "a function `simulator` into simulator.py."
             )
-        if simulator is not None and not callable(simulator):
-            raise SimulatorError(f"The simulator must be a function, got {simulator!r}.")
+        if simulator is not None:
+            check_simulator(simulator)
         check_variables = getattr(simulator, "check_variables", None)
         if check_variables is not None:
             check_variables(model.variables)
@@ -146,14 +142,7 @@ def _of_study(target: StudyFile, name: str | None) -> Iterator[tuple[Model, dict
 
 def _study_data(study: StudyFile) -> dict[str, Any]:
     options = study.options
-    simulated = {
-        name: " and ".join(
-            f"{sign} {value:g}"
-            for sign, value in zip((">=", "<="), limits, strict=True)
-            if value is not None
-        )
-        for name, limits in options.get("simulated", {}).items()
-    }
+    simulated = {name: limits_text(pair) for name, pair in options.get("simulated", {}).items()}
     workers = options.get("workers")
     if study.workers is not None:
         workers = f"{study.workers.path.name}:{study.workers.name}"
@@ -161,14 +150,10 @@ def _study_data(study: StudyFile) -> dict[str, Any]:
     return {
         "model": study.model.path.name,
         "simulator": None if study.simulator is None else study.simulator.path.name,
-        "sense": options.get("sense"),
-        "max_evaluations": options.get("max_evaluations"),
-        "max_time": options.get("max_time"),
-        "target": options.get("target"),
-        "seed": options.get("seed"),
+        **{k: options.get(k) for k in ("sense", *LIMIT_NAMES, "seed")},
         "workers": workers,
         "simulated": simulated or None,
-        "journal": str(journal) + (", exists" if Path(study.journal).exists() else ""),
+        "journal": str(journal) + (", exists" if study.journal.exists() else ""),
     }
 
 
@@ -199,13 +184,7 @@ def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
 
 
 def _first_call(target: StudyFile | Path, name: str | None) -> dict[str, Any]:
-    """Simulate the first design of a study and return what came of it; nothing is written.
-
-    Raises
-    ------
-    SimulatorError
-        If the call does not end well; it has the simulator's own words.
-    """
+    """Simulate the first design of a study and return what came of it; nothing is written."""
     if isinstance(target, Path) and target.suffix != ".py":
         raise SettingsError(f"--simulate: {target} has no simulator; name a study or Python file.")
     with opened(target, name) as study, study.workers as workers:

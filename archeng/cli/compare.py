@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from archeng.cli import flags
-from archeng.cli.output import write, write_json
+from archeng.cli.output import check_place, limits_text, write, write_json
 from archeng.cli.targets import JournalRun, journal_of
 from archeng.errors import SettingsError
 from archeng.journal import readable
@@ -171,21 +171,13 @@ def _column(
     for label, other in runs.items() if _comparable(runs) else ():
         yield f"calls to reach the best of {label}", _calls_to_reach(run, other)
     for name, pairs in limits.items():
-        yield f"simulated: {name} {_limit(pairs)}", best["constraints"].get(name)
+        same = limits_text(next(iter(pairs))) if len(pairs) == 1 else ""
+        yield f"simulated: {name} {same}", best["constraints"].get(name)
         yield "  violated by calls", data["violated_calls"].get(name)
     yield "seconds in the simulator", round(data["simulator_seconds"], 3)
     yield "  a call", round(data["simulator_seconds"] / max(data["calls"], 1), 6)
     yield "seconds of archeng", round(data["archeng_seconds"], 3)
     yield "seconds from begin to end", round(data["elapsed_seconds"], 3)
-
-
-def _limit(pairs: set[tuple[float | None, float | None]]) -> str:
-    """Return the limits of a simulated constraint if they are the same everywhere."""
-    if len(pairs) > 1:
-        return ""
-    ((low, high),) = pairs
-    parts = [f">= {low:g}" if low is not None else "", f"<= {high:g}" if high is not None else ""]
-    return " and ".join(p for p in parts if p)
 
 
 def _designs(runs: Runs) -> str:
@@ -203,12 +195,10 @@ def _cell(value: Any) -> str:
 
 
 def _save_figure(runs: Runs, path: str) -> None:
-    target = Path(path)
-    if target.is_dir() or not target.resolve().parent.is_dir():
-        raise SettingsError(f"--plot {path}: there is no such directory, or it is one.")
+    check_place("--plot", path)
     try:
         figure = plot_comparison({label: run.result for label, run in runs.items()})
-        figure.savefig(target, dpi=150)
+        figure.savefig(path, dpi=150)
     except ImportError as error:
         raise SettingsError(f"--plot: {error}") from error
     except (OSError, ValueError) as error:  # matplotlib: an ending that it does not know

@@ -15,11 +15,12 @@ import click
 
 from archeng.cli import flags
 from archeng.cli.output import by_name, write, write_json
-from archeng.cli.targets import JournalRun, is_database, journal_of
+from archeng.cli.targets import JournalRun, journal_of
 from archeng.dashboard import serve
 from archeng.errors import JournalError, SettingsError
+from archeng.journal import is_database
 from archeng.plain_text import cell
-from archeng.records import column_names, extra_columns, extras_of
+from archeng.records import call_table
 from archeng.result import Result
 from archeng.runner import read_journal
 from archeng.strategy import StopReason
@@ -162,12 +163,8 @@ def dashboard(journal: str | None, port: int | None, no_browser: bool) -> int:
     sys.stdout.flush()
     if not no_browser:
         threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever(poll_interval=0.2)
-    finally:
-        server.server_close()
-        server.live.close()
+    with contextlib.closing(server.live), server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever(poll_interval=0.2)
     return 0
 
 
@@ -228,14 +225,8 @@ def _created(path: Path) -> Any:
 
 
 def _write_csv(result: Result, stream: Any) -> None:
-    extra = extra_columns(result.evaluations)
-    names = column_names([*_COLUMNS, *extra], list(by_name(result, result.x)))
-    writer = csv.writer(stream)
-    writer.writerow([cell(name) for name in [*_COLUMNS, *extra, *names]])
-    for e in result.evaluations:
-        more = extras_of(e)
-        values = [*(getattr(e, c) for c in _COLUMNS), *(more.get(c, "") for c in extra)]
-        writer.writerow([*map(cell, values), *(repr(float(v)) for v in e.x)])
+    header, rows = call_table(result.evaluations, _COLUMNS, list(by_name(result, result.x)))
+    csv.writer(stream).writerows(map(cell, row) for row in (header, *rows))
 
 
 def _write_json(result: Result, stream: Any) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from archeng.errors import SettingsError
 from archeng.plain_text import visible
 from archeng.result import Result
 
@@ -36,6 +38,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def limits_text(limits: Sequence[float | None]) -> str:
+    """Return the limits of a simulated constraint: ``>= 40 and <= 60``."""
+    pairs = zip((">=", "<="), limits, strict=True)
+    return " and ".join(f"{sign} {value:g}" for sign, value in pairs if value is not None)
+
+
+def check_place(flag: str, path: str | None) -> None:
+    """Raise before the work, not after it, if a file cannot be written there."""
+    if path is not None and (Path(path).is_dir() or not Path(path).resolve().parent.is_dir()):
+        raise SettingsError(f"{flag} {path}: there is no such directory, or it is one.")
 
 
 def by_name(result: Result, x: Any) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from archeng.cli import flags
-from archeng.cli.output import result_data, write, write_json
+from archeng.cli.output import check_place, result_data, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import OpenStudy, opened
-from archeng.cli.targets import opened_journal, study_beside, study_or_file
-from archeng.errors import JournalError, SettingsError, SimulatorError, StudyFileError
-from archeng.journal import Journal
+from archeng.cli.targets import journal_of, study_beside, study_or_file
+from archeng.errors import JournalError, SimulatorError, StudyFileError
+from archeng.journal import Journal, opened_journal
 from archeng.model import as_model
 from archeng.options import LIMIT_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES, OnResume
 from archeng.result import Result, Status
@@ -61,7 +62,7 @@ def run(
     STUDY is a folder with study.toml, or a Python file that defines `model`, `simulator` and, if
     wanted, `options` (keywords of archeng.solve). What is typed here goes before what it says.
     """
-    _check_output(output)
+    check_place("--output", output)
     target = study_or_file(study, "run")
     given = {**flags.typed(options), "verbose": not quiet}
     with opened(target, object_name) as parts:
@@ -105,7 +106,7 @@ def resume(
     has, replace those of the journal. JOURNAL is a study's folder, its study.toml, or a journal;
     after a journal, STUDY is the study with its simulator.
     """
-    _check_output(output)
+    check_place("--output", output)
     file, target = _what_to_resume(journal, study)
     keywords = {**flags.typed(options), "verbose": not quiet}
     again = "the same command"
@@ -160,11 +161,7 @@ def _what_to_resume(journal: str | None, study: str | None) -> tuple[Path, Study
             raise StudyFileError(
                 f"resume takes a study, or a journal and a study; {journal} is a study."
             )
-        if not first.journal.exists():
-            raise StudyFileError(
-                f"{first.journal}: this study has no journal yet; `archeng run` begins one."
-            )
-        return first.journal, first
+        return journal_of(journal, "resume").absolute(), first
     if study is not None:
         return first, study_or_file(study, "resume")
     return first, study_beside(first)
@@ -202,12 +199,6 @@ def _check_same(journal: Path, options: Mapping[str, Any]) -> None:
             )
 
 
-def _check_output(path: str | None) -> None:
-    """Raise before the run, not after it, if the result cannot be saved there."""
-    if path is not None and (Path(path).is_dir() or not Path(path).resolve().parent.is_dir()):
-        raise SettingsError(f"--output {path}: there is no such directory, or it is one.")
-
-
 def _tell(result: Result, journal: Any, again: str, output: str | None, as_json: bool) -> int:
     """Show and save a result; return the exit code."""
     if output is not None:
@@ -229,12 +220,7 @@ def _tell(result: Result, journal: Any, again: str, output: str | None, as_json:
 def make_free(journal: Path, again: str, force: bool) -> None:
     """Raise if a run cannot begin with this journal; with ``force`` move an old one aside.
 
-    Parameters
-    ----------
-    journal : Path
-    again : str
-        What to type to go on with the old run.
-    force : bool
+    ``again`` is what to type to go on with the old run.
 
     Raises
     ------
@@ -243,7 +229,13 @@ def make_free(journal: Path, again: str, force: bool) -> None:
     """
     if not journal.exists() or (journal.is_file() and journal.stat().st_size == 0):
         return
-    calls = _calls(journal)
+    try:
+        with contextlib.closing(Journal.read(journal)) as reader:
+            calls = sum(reader.count().values())
+    except JournalError as error:
+        raise JournalError(
+            f"{error} It is not overwritten: choose another file with --journal."
+        ) from error
     if not force:
         raise JournalError(
             f"{journal}: exists already, with {calls} calls. {again} goes on with it. --force "
@@ -254,34 +246,21 @@ def make_free(journal: Path, again: str, force: bool) -> None:
     sys.stderr.write(f"archeng: the old journal is kept as {kept}\n")
 
 
-def _calls(journal: Path) -> int:
-    try:
-        reader = Journal.read(journal)
-    except JournalError as error:
-        raise JournalError(
-            f"{error} It is not overwritten: choose another file with --journal."
-        ) from error
-    with contextlib.closing(reader):
-        return sum(reader.count().values())
-
-
 def _move(journal: Path) -> Path:
     """Rename a journal that nobody writes to ``run.1.db``, or the next free number."""
     file = journal.resolve()
     Journal.resume(file).close()  # nobody runs with it, and everything is in the one file
-    number = 1
-    while True:
+    for number in itertools.count(1):
         kept = file.with_name(f"{file.stem}.{number}{file.suffix}")
+        if kept.exists():
+            continue
         try:
             os.link(file, kept)  # unlike rename, it never replaces anything
         except FileExistsError:
-            number += 1
             continue
         except OSError:  # a file system without links
-            if kept.exists():
-                number += 1
-                continue
             file.rename(kept)
-            return journal.with_name(kept.name)
-        file.unlink()
-        return journal.with_name(kept.name)
+        else:
+            file.unlink()
+        break
+    return journal.with_name(kept.name)

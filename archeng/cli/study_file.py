@@ -42,31 +42,15 @@ class Source:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What ``study.toml`` says.
+    """What ``study.toml`` says."""
 
-    Attributes
-    ----------
-    path : Path
-        The file, absolute.
-    name : str or None
-        Replaces the name of the model.
-    model : Source
-    simulator : Source or None
-        None: the objective of the model itself.
-    workers : Source or None
-        A function that makes the workers; plain workers are in ``options``.
-    journal : Path
-    options : dict
-        Keywords of :func:`archeng.solve`.
-    """
-
-    path: Path
-    name: str | None
+    path: Path  # of the file, absolute
+    name: str | None  # replaces the name of the model
     model: Source
-    simulator: Source | None
-    workers: Source | None
+    simulator: Source | None  # None: the objective of the model itself
+    workers: Source | None  # a function that makes the workers; plain workers are in ``options``
     journal: Path
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # keywords of `archeng.solve`
 
     @property
     def folder(self) -> Path:
@@ -127,11 +111,10 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
     workers = None
     if _is_function(options.get("workers")):
         workers = checker.source(("run", "workers"), options.pop("workers"))
-    model = checker.source(("study", "model"), study.get("model", _MODEL))
     return StudyFile(
         path=file,
         name=study.get("name"),
-        model=model,
+        model=checker.source(("study", "model"), study.get("model", _MODEL)),
         simulator=None if simulator is None else checker.source(("study", "simulator"), simulator),
         workers=workers,
         journal=checker.path(("run", "journal"), run.get("journal", _JOURNAL)),
@@ -157,26 +140,28 @@ class _Checker:
             elif not isinstance(table, dict):
                 self.add((section,), f"must be a section [{section}], got {table!r}")
             else:
-                self._table(section, table, SECTIONS[section])
+                for key, value in table.items():
+                    self._check_key(section, key, value)
 
-    def _table(
-        self, section: str, table: Mapping[str, Any], keys: Mapping[str, Check] | None
-    ) -> None:
-        for key, value in table.items():
-            if keys is not None and key not in keys:
-                self._unknown((section, key), list(keys))
-                continue
-            try:
-                (_limits if keys is None else keys[key])(key, value)
-            except SettingsError as error:
-                said = str(error).removeprefix(key).removeprefix(":").strip()
-                self.add((section, key), said.removesuffix("."))
+    def _check_key(self, section: str, key: str, value: Any) -> None:
+        keys = SECTIONS[section]
+        if keys is not None and key not in keys:
+            self._unknown((section, key), list(keys))
+            return
+        try:
+            (_limits if keys is None else keys[key])(key, value)
+        except SettingsError as error:
+            said = str(error).removeprefix(key).removeprefix(":").strip()
+            self.add((section, key), said.removesuffix("."))
 
     def _unknown(self, path: KeyPath, names: list[str]) -> None:
-        home = _home(path[-1])
-        hint = did_you_mean(path[-1], names, 0.6) or f" There are {', '.join(names)}"
-        if home is not None:
-            hint = f" It belongs into the section [{home}]"
+        key = path[-1]
+        hint = did_you_mean(key, names, 0.6) or f" There are {', '.join(names)}"
+        homes = [section for section, keys in SECTIONS.items() if key in (keys or ())]
+        if key in HANDLER_OPTIONS:
+            homes = ["settings.handler_options"]
+        if homes:
+            hint = f" It belongs into the section [{homes[0]}]"
         self.add(path, f"unknown {'key' if len(path) > 1 else 'section or key'}.{hint}")
 
     def add(self, path: KeyPath, text: str) -> None:
@@ -197,14 +182,6 @@ class _Checker:
         if not path.resolve().is_relative_to(self.file.parent):
             self.add(key, f"{text} is a link that leads out of the folder of the study")
         return path
-
-
-def _home(key: str) -> str | None:
-    """Return the section where a key would be right."""
-    if key in HANDLER_OPTIONS:
-        return "settings.handler_options"
-    homes = [s for s, keys in SECTIONS.items() if keys is not None and key in keys]
-    return homes[0] if homes else None
 
 
 def _message(path: str | Path, problems: list[tuple[int, str]]) -> str:

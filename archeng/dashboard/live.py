@@ -7,7 +7,6 @@ and the more rarely the longer reading takes: a dashboard must not slow the run 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import threading
@@ -20,7 +19,8 @@ from typing import Any
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import is_written
 from archeng.report import sections, subtitle
-from archeng.report.figures import plot, to_svg
+from archeng.report.figures import plot
+from archeng.report.figures.style import to_svg
 from archeng.result import Result
 from archeng.runner import JournalReader
 
@@ -42,14 +42,7 @@ class View:
 
 
 class Live:
-    """Follows a journal.
-
-    Parameters
-    ----------
-    path : path
-        The journal.
-    look : float
-        Seconds between two looks at the file.
+    """Follows a journal, with so many seconds between two looks at the file.
 
     Raises
     ------
@@ -84,7 +77,7 @@ class Live:
         """Name of the study."""
         return self._view.result.name
 
-    def state(self, known: int) -> dict[str, Any]:
+    def state(self, known: str) -> dict[str, Any]:
         """Return what the page shows; only what changes every second if it knows the version."""
         view = self._view
         about: dict[str, Any] = {
@@ -92,7 +85,7 @@ class Live:
             "age": round(time.time() - view.since, 1),
             "error": self._error,
         }
-        return about if known == view.version else {**about, **view.data}
+        return about if known == str(view.version) else {**about, **view.data}
 
     def figure(self, kind: str) -> bytes:
         """Return a figure as SVG, drawn when it is first asked for.
@@ -153,10 +146,6 @@ class Live:
             "name": result.name,
             "subtitle": subtitle(result),
             "state": result.state,
-            "sections": [{**asdict(part), "hash": _hash(part.html)} for part in sections(result)],
+            "sections": [asdict(part) for part in sections(result)],
         }
         return View(version, result, data, max(s.st_mtime for s in stats))
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

@@ -30,6 +30,7 @@ Group = tuple[int, ...]
 """Limits that are dropped together."""
 
 _RELEVANT = 1e-7  # least multiplier of a limit that takes part in a conflict
+_STARTS = 3  # of each search; four times as many confirm that a conflict is one
 _ROUNDS = 20  # filters, each with a new point that showed the one before to be wrong
 _CHEAP = 60  # searches after which one order of deletions must do
 
@@ -38,26 +39,16 @@ _CHEAP = 60  # searches after which one order of deletions must do
 class Core:
     """A conflict as a set of limits.
 
-    Attributes
-    ----------
-    limits : tuple of int
-        Rows and bounds.
-    signs : tuple of int
-        Signs that the variables of the members keep; those that a proof does not need are left
-        out, the others may be more than needed.
-    witnesses : dict
-        For each member a point (n,) at which all other members hold.
-    proof : str
-        What proves that they cannot hold together; empty if no point was found, no more.
-    certain : str
-        What proves that they cannot hold within all the bounds of the model: then it has no
-        design, even if the conflict itself is not proved.
+    The variables of the members keep their ``signs``; those that a proof does not need are left
+    out, the others may be more than needed. ``certain`` is what proves that the members cannot
+    hold within all the bounds of the model: then it has no design, even if the conflict itself is
+    not proved.
     """
 
-    limits: tuple[int, ...]
+    limits: tuple[int, ...]  # rows and bounds
     signs: tuple[int, ...]
-    witnesses: dict[int, Floats]
-    proof: str
+    witnesses: dict[int, Floats]  # for each member a point (n,) at which all others hold
+    proof: str  # that they cannot hold together; empty if no point was found, no more
     certain: str = ""
 
 
@@ -74,45 +65,44 @@ def find_cores(oracle: Oracle, most: int) -> list[Core]:
     return cores
 
 
-def find_core(oracle: Oracle, within: Bools, starts: int = 3) -> Core | None:
+def find_core(oracle: Oracle, within: Bools) -> Core | None:
     """Return a minimal conflict among the limits ``within``; None if a point is found."""
-    answer = oracle.quick(within)
-    if answer is not None and answer.consistent:
+    point, proof = oracle.quick(within)
+    if point is not None:
         return None
-    proof = "" if answer is None else answer.proof
     if proof == LINEAR_PROGRAM:
         chosen = _linear_candidates(oracle, within)
     else:
-        chosen = within if proof else _pulling(oracle, within, starts)
+        chosen = within if proof else _pulling(oracle, within)
+    quantity, equality = oracle.system.quantity, oracle.system.equality
     for _ in range(_ROUNDS):
-        grown = _grown(oracle, chosen, within, starts)
+        grown = _grown(oracle, chosen, within)
         if grown is None:
             return None
-        chosen = _with_both_sides(oracle.system, grown) & within
-        core = _reduced(oracle, chosen, starts, rows_first=True)
+        both_sides = np.isin(quantity, quantity[grown]) & equality
+        chosen = (grown | both_sides) & within
+        core = _reduced(oracle, chosen, rows_first=True)
         if core is not None:
             other = None
             if oracle.attempts < _CHEAP:
-                other = _reduced(oracle, chosen, starts, rows_first=False)
+                other = _reduced(oracle, chosen, rows_first=False)
             return core if other is None else min((core, other), key=lambda c: _length(oracle, c))
         logger.debug("a limit was dropped too early; filtering again with the new point")
     return Core(_indices(chosen & ~_signs(oracle)), (), {}, proof)
 
 
-def _reduced(oracle: Oracle, chosen: Bools, starts: int, rows_first: bool) -> Core | None:
+def _reduced(oracle: Oracle, chosen: Bools, rows_first: bool) -> Core | None:
     """Return a minimal conflict; None if a point turns up at which its members hold."""
-    kept, witnesses = _filtered(oracle, chosen, starts, rows_first)
-    confirmed = oracle.ask(kept, 4 * starts)
-    if confirmed.consistent:
+    kept, witnesses = _filtered(oracle, chosen, rows_first)
+    point, proof = oracle.ask(kept, 4 * _STARTS)
+    if point is not None:
         return None
-    system, proof, signs = oracle.system, confirmed.proof, _signs(oracle)
+    system, signs = oracle.system, _signs(oracle)
     if not proof and proves_conflict(system, kept, split=True):
         proof = INTERVALS
-    certain = proof
-    if not certain:
-        bounds = system.of_kind(LimitKind.BOUND)
-        if proves_conflict(system, kept | bounds | signs, split=True):
-            certain = INTERVALS
+    certain, inside = proof, kept | ~system.of_kind(LimitKind.ROW)
+    if not certain and proves_conflict(system, inside, split=True):
+        certain = INTERVALS
     members = _indices(kept & ~signs)
     points = {k: witnesses[k] for k in members if k in witnesses}
     return Core(members, _indices(kept & signs), points, proof, certain)
@@ -134,9 +124,9 @@ def _linear_candidates(oracle: Oracle, within: Bools) -> Bools:
     return chosen if check is not None and check.give.sum() > HOLDS else within
 
 
-def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
+def _pulling(oracle: Oracle, within: Bools) -> Bools:
     """Limits that pull at the best elastic point, and all signs."""
-    solutions = oracle.descents(within, starts)
+    solutions = oracle.descents(within, _STARTS)
     chosen = within & _signs(oracle)
     if solutions:
         best = min(solutions, key=lambda s: float(s.give.sum()))
@@ -144,21 +134,19 @@ def _pulling(oracle: Oracle, within: Bools, starts: int) -> Bools:
     return chosen
 
 
-def _grown(oracle: Oracle, chosen: Bools, within: Bools, starts: int) -> Bools | None:
+def _grown(oracle: Oracle, chosen: Bools, within: Bools) -> Bools | None:
     """Add what is violated where the chosen limits hold, until they cannot; None if all hold."""
     while True:
-        answer = oracle.ask(chosen, starts)
-        if answer.point is None:
+        point = oracle.ask(chosen, _STARTS).point
+        if point is None:
             return chosen
-        excess = np.where(within & ~chosen, oracle.system.excess(answer.point[None, :])[0], -np.inf)
+        excess = np.where(within & ~chosen, oracle.system.excess(point[None, :])[0], -np.inf)
         if excess.max(initial=-np.inf) <= HOLDS:
             return None
         chosen = chosen | (excess >= max(0.5 * min(float(excess.max()), 1e3), HOLDS))
 
 
-def _filtered(
-    oracle: Oracle, first: Bools, starts: int, rows_first: bool
-) -> tuple[Bools, dict[int, Floats]]:
+def _filtered(oracle: Oracle, first: Bools, rows_first: bool) -> tuple[Bools, dict[int, Floats]]:
     """Drop limits one by one while the others stay in conflict; proofs first, then searches."""
     limits = oracle.system.limits
     groups = groups_of(oracle.system, _indices(first & ~_signs(oracle)))
@@ -169,11 +157,11 @@ def _filtered(
         if not kept[group[0]]:
             continue
         trial = without(kept, group)
-        answer = oracle.ask(trial, starts)
-        if answer.point is None:
+        point = oracle.ask(trial, _STARTS).point
+        if point is None:
             kept = trial
         else:
-            witnesses.update(dict.fromkeys(group, answer.point))
+            witnesses.update(dict.fromkeys(group, point))
     return _without_idle_signs(oracle, kept), witnesses
 
 
@@ -207,12 +195,6 @@ def groups_of(system: LimitSystem, limits: Iterable[int]) -> list[Group]:
         key = (int(system.quantity[k]), 0 if system.equality[k] else k + 1)
         groups.setdefault(key, []).append(k)
     return [tuple(group) for group in groups.values()]
-
-
-def _with_both_sides(system: LimitSystem, chosen: Bools) -> Bools:
-    """Add the other side of every equality of which one side is chosen."""
-    taken = np.isin(system.quantity, system.quantity[chosen])
-    return np.asarray(chosen | (taken & system.equality))
 
 
 def without(active: Bools, dropped: Iterable[int]) -> Bools:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -44,13 +45,9 @@ _STRIDES = 60  # repaired steps of a path
 class DesignSearch:
     """Feasible designs of a compiled model, in the coordinates of its system.
 
-    Attributes
-    ----------
-    places : list of int
-        Positions of the free variables in the system, which may have more: compiling fixes a
-        variable if constraints leave it one value.
-    implied : set of str
-        Names of the rows that compiling has found to be equalities.
+    ``places`` are the positions of its free variables in the system, which may have more: compiling
+    fixes a variable if constraints leave it one value. ``implied`` names the rows that compiling
+    has found to be equalities.
     """
 
     def __init__(self, system: LimitSystem, compiled: FeasibleSet) -> None:
@@ -108,14 +105,11 @@ class DesignSearch:
         The second answer says whether all pairs of pieces were tried.
         """
         groups, all_tried = self._pieces(designs[:, self.places])
-        regions = []
-        for group in groups:
-            design, low, high = (
-                self._system.by_name(x)
-                for x in (designs[group[0]], designs[group].min(axis=0), designs[group].max(axis=0))
-            )
-            ranges = {name: (low[name], high[name]) for name in low}
-            regions.append(Region(len(group), design, ranges))
+        system, regions = self._system, []
+        for members in (designs[group] for group in groups):
+            ends = zip(members.min(axis=0).tolist(), members.max(axis=0).tolist(), strict=True)
+            ranges = dict(zip(system.names, ends, strict=True))
+            regions.append(Region(len(members), system.by_name(members[0]), ranges))
         return tuple(regions), all_tried
 
     def _pieces(self, points: Floats) -> tuple[list[list[int]], bool]:
@@ -126,9 +120,7 @@ class DesignSearch:
         label = list(range(len(points)))
         z = self._wide.whiten(points)
         gaps = np.linalg.norm(z[:, None] - z[None, :], axis=2)
-        pairs = sorted(
-            (float(gaps[i, j]), i, j) for i in range(len(points)) for j in range(i + 1, len(points))
-        )
+        pairs = sorted((float(gaps[i, j]), i, j) for i, j in combinations(label, 2))
         failed: dict[tuple[int, int], int] = {}
         paths = 0
         for _, i, j in pairs:
@@ -222,7 +214,8 @@ def _split(
         for _ in range(_STEPS):
             moved = rng.random(points.shape) < max(2.0 / system.n, 0.2)
             step = reach * width * rng.standard_normal(points.shape) * moved
-            trial = _reflected(points + step, system.lower, system.upper)
+            t = np.mod(points + step - system.lower, 2 * width)
+            trial = system.lower + np.where(t > width, 2 * width - t, t)  # folded into the box
             value = worst(trial)
             used += len(points)
             good = value <= level
@@ -230,10 +223,3 @@ def _split(
             excess = np.where(good, value, excess)
             reach = float(np.clip(reach * np.exp(np.mean(good) - 0.3), 1e-6, 0.5))
     return 0.0, _STAGES, used
-
-
-def _reflected(points: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Fold points back into the box."""
-    width = upper - lower
-    t = np.mod(points - lower, 2 * width)
-    return np.asarray(lower + np.where(t > width, 2 * width - t, t), dtype=float)

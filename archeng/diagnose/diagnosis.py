@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from archeng.model import number, text_table
 
 _MOST = 8  # findings of one kind that are listed
+_TITLES = {  # findings of a diagnosis in the order of its text
+    "unlimited": "variables that nothing limits",
+    "dependent": "equalities that depend on others",
+    "always_active": "always at their limit",
+    "redundant": "redundant",
+    "undefined": "undefined in part of the box",
+    "badly_scaled": "badly scaled",
+}
 
 
 @dataclass(frozen=True)
@@ -206,18 +214,22 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; numbers that are not finite become None."""
-        plain = _plain(asdict(self))
-        assert isinstance(plain, dict)
-        for conflict, mine in zip(plain["conflicts"], self.conflicts, strict=True):
-            for member, own in zip(conflict["members"], mine.members, strict=True):
-                member["label"] = own.label
-        return plain
+        return {name: _plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
-        return _text(self)
+        parts = [_freedom(self)] if self.feasible else []
+        parts.append(_verdict(self))
+        total = len(self.conflicts)
+        parts += [_conflict(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
+        parts.append("\n".join((*_share(self), *_regions(self))))
+        parts += [_findings(title, getattr(self, name)) for name, title in _TITLES.items()]
+        return "\n\n".join(part for part in parts if part)
 
 
 def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        more = {"label": value.label} if isinstance(value, Member) else {}
+        return _plain(vars(value) | more)
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -225,24 +237,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value
-
-
-def _text(d: Diagnosis) -> str:
-    """Return the text of ``print(diagnosis)``."""
-    parts = [_freedom(d)] if d.feasible else []
-    parts.append(_verdict(d))
-    parts += [_conflict(c, i, len(d.conflicts)) for i, c in enumerate(d.conflicts, start=1)]
-    parts.append("\n".join((*_share(d), *_regions(d))))
-    for title, findings in (
-        ("variables that nothing limits", d.unlimited),
-        ("equalities that depend on others", d.dependent),
-        ("always at their limit", d.always_active),
-        ("redundant", d.redundant),
-        ("undefined in part of the box", d.undefined),
-        ("badly scaled", d.badly_scaled),
-    ):
-        parts.append(_findings(title, findings))
-    return "\n\n".join(part for part in parts if part)
 
 
 def _verdict(d: Diagnosis) -> str:
@@ -269,12 +263,10 @@ def _freedom(d: Diagnosis) -> str:
 def _conflict(conflict: Conflict, i: int, total: int) -> str:
     title = "conflict" if total == 1 else f"conflict {i} of {total}"
     size = len(conflict.members)
-    what = f"these {size} constraints cannot hold together" if size > 1 else (
-        "this constraint cannot hold"
-    )  # fmt: skip
-    certain = f"proved by {conflict.proof}" if conflict.proof else (
-        "no point was found where they do"
-    )  # fmt: skip
+    several = f"these {size} constraints cannot hold together"
+    what = several if size > 1 else "this constraint cannot hold"
+    proof = conflict.proof
+    certain = f"proved by {proof}" if proof else "no point was found where they do"
     if not conflict.minimal:
         certain += "; perhaps not all of them are needed"
     elif size > 1:
@@ -292,39 +284,38 @@ def _conflict(conflict: Conflict, i: int, total: int) -> str:
 def _ways_out(conflict: Conflict) -> list[str]:
     """Lines with the smallest changes, all together and one by one."""
     moved = [(m, m.change) for m in conflict.members if m.change is not None]
-    alone = [(m, m.alone) for m in conflict.members if m.alone is not None]
     if not moved:
         return []
     whole = all(change.whole for _, change in moved)
     what = "the model" if whole else "these constraints, not yet the whole model,"
-    lines = [f"  smallest change that makes {what} consistent:"]
-    lines += [f"    {_moved(m, change)}" for m, change in moved]
-    others = [(m, change) for m, change in alone if len(moved) > 1 or m is not moved[0][0]]
-    if others:
-        lines.append("  or one of these alone:")
-        lines += [f"    {_moved(m, change)}" for m, change in others]
-    return lines
+    only = moved[0][0] if len(moved) == 1 else None
+    alone = [_moved(m, m.alone) for m in conflict.members if m.alone and m is not only]
+    return [
+        f"  smallest change that makes {what} consistent:",
+        *(_moved(m, change) for m, change in moved),
+        *(["  or one of these alone:", *alone] if alone else []),
+    ]
 
 
 def _moved(member: Member, change: Change) -> str:
     sign, old = member.demand.split()[:2]
     more = "+" if change.limit > float(old) else "-"
-    return f"{member.name} {sign} {old} -> {sign} {number(change.limit)} ({more}{change.by:.3g})"
+    new = f"{number(change.limit)} ({more}{change.by:.3g})"
+    return f"    {member.name} {sign} {old} -> {sign} {new}"
 
 
 def _share(d: Diagnosis) -> list[str]:
     s = d.share
     if s is None:
         return []
-    which = "satisfies the inequalities (equalities have no volume)" if (
-        s.inequalities_only
-    ) else "is feasible"  # fmt: skip
+    which = "is feasible"
+    if s.inequalities_only:
+        which = "satisfies the inequalities (equalities have no volume)"
+    value, low, high = (f"{100 * share:.3g} %" for share in (s.value, s.low, s.high))
+    size = f"about {value} ({low} to {high}, {s.samples} samples)"
     if s.value == 0.0:
-        return [f"share of the box that {which}: too small to be seen by sampling"]
-    return [
-        f"share of the box that {which}: about {_percent(s.value)} "
-        f"({_percent(s.low)} to {_percent(s.high)}, {s.samples} samples)"
-    ]
+        size = "too small to be seen by sampling"
+    return [f"share of the box that {which}: {size}"]
 
 
 def _regions(d: Diagnosis) -> list[str]:
@@ -335,14 +326,7 @@ def _regions(d: Diagnosis) -> list[str]:
         f"disconnected regions: {least}{len(d.regions)} found by sampling (no feasible path "
         "between them was found)"
     ]
-    lines += [_region(region, d.regions) for region in d.regions[:_MOST]]
-    if len(d.regions) > _MOST:
-        lines.append(f"  ... and {len(d.regions) - _MOST} more")
-    return lines
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3g} %"
+    return lines + _first([_region(region, d.regions) for region in d.regions])
 
 
 def _region(region: Region, regions: Sequence[Region]) -> str:
@@ -372,9 +356,12 @@ def _findings(title: str, findings: Sequence[Finding]) -> str:
         doubt = "" if f.proved else " (by sampling)"
         groups.setdefault(f.text + doubt, []).append(f"{f.name}{where}")
     lines = [f"  {_listed(names)}: {text}" for text, names in groups.items()]
-    if len(lines) > _MOST:
-        lines = [*lines[:_MOST], f"  ... and {len(lines) - _MOST} more"]
-    return "\n".join([f"{title}:", *lines])
+    return "\n".join([f"{title}:", *_first(lines)])
+
+
+def _first(lines: list[str]) -> list[str]:
+    rest = [f"  ... and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    return lines[:_MOST] + rest
 
 
 def _listed(items: Sequence[str]) -> str:

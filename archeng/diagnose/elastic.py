@@ -13,8 +13,7 @@ added to the cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -25,6 +24,7 @@ from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
 from archeng.model.implied import linear_program
 from archeng.model.variable import Floats
 
+_Program = tuple[Floats, Floats, Floats, Floats]  # a, b, low, high: a z <= b, low <= z <= high
 _CANCELS = 1e-10  # sums this much smaller than their terms are zero
 _MARGIN = 1e-9  # least relative gap that counts as a proof
 _NEAR = 1e-12  # weight of the distance to the start
@@ -43,17 +43,11 @@ _IPOPT = {  # tighter than its defaults: HOLDS is 1e-8
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ElasticPoint:
-    """Solution of an elastic program.
+class ElasticPoint(NamedTuple):
+    """Solution x (n,) of an elastic program.
 
-    Attributes
-    ----------
-    x : ndarray, shape (n,)
-    give : ndarray, shape (limits,)
-        By how much each limit gives, in sizes of its quantity.
-    weight : ndarray, shape (limits,)
-        Multiplier of each limit: how much it contributes to the conflict.
+    ``give`` (limits,) says by how much each limit gives, in sizes of its quantity; ``weight``
+    (limits,) is its multiplier: how much it contributes to the conflict.
     """
 
     x: Floats
@@ -74,12 +68,12 @@ class LinearElastic:
         at_center = system.linear[q] @ system.center + system.offset[q]
         self._rest = -factor * (at_center - system.value)
 
-    def _asked(self, active: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return the active linear limits other than signs, and bounds (n,) of z by the signs."""
-        system = self._system
-        lower, upper = system.box(active, LimitKind.SIGN)
-        low, high = ((side - system.center) / system.scale for side in (lower, upper))
-        return np.flatnonzero(active & self._soft), low, high
+    def _asked(self, active: Bools) -> tuple[NDArray[np.intp], _Program]:
+        """Return the active linear limits other than signs, and them with the signs as bounds."""
+        system, chosen = self._system, np.flatnonzero(active & self._soft)
+        ends = system.box(active, LimitKind.SIGN)
+        low, high = ((end - system.center) / system.scale for end in ends)
+        return chosen, (self._matrix[chosen], self._rest[chosen], low, high)
 
     def solve(self, active: Bools, weights: Floats | None = None) -> ElasticPoint | None:
         """Minimise the weighted give of the active linear limits; None if the solver fails.
@@ -87,9 +81,9 @@ class LinearElastic:
         A weight of infinity means that the limit does not give.
         """
         system = self._system
-        chosen, low, high = self._asked(active)
+        chosen, program = self._asked(active)
         n, w = system.n, np.ones(len(chosen)) if weights is None else weights[chosen]
-        answer = elastic_program(self._matrix[chosen], self._rest[chosen], low, high, w)
+        answer = elastic_program(*program, w)
         if answer.status != 0:
             return None
         give, weight = np.zeros(len(active)), np.zeros(len(active))
@@ -99,9 +93,8 @@ class LinearElastic:
 
     def proves_conflict(self, active: Bools, point: ElasticPoint) -> bool:
         """Whether the multipliers of a solution prove that the limits cannot hold together."""
-        chosen, low, high = self._asked(active)
-        weights = point.weight[chosen]
-        return certified(self._matrix[chosen], self._rest[chosen], low, high, weights)
+        chosen, program = self._asked(active)
+        return certified(*program, point.weight[chosen])
 
     def extreme(self, active: Bools, quantity: int, side: int) -> float:
         """Largest (side 1) or smallest value of a linear quantity within the active limits.
@@ -109,14 +102,12 @@ class LinearElastic:
         Infinite if nothing limits it, NaN if the limits cannot hold together.
         """
         system = self._system
-        chosen, low, high = self._asked(active)
+        _, (a, b, low, high) = self._asked(active)
         gradient = system.linear[quantity] * system.scale
         cost = -side * gradient / system.size[quantity]
         bounds = np.column_stack((low, high))
         for presolve in (True, False):  # presolve may not tell unbounded from impossible
-            answer = linear_program(
-                cost, self._matrix[chosen], self._rest[chosen], bounds, presolve
-            )
+            answer = linear_program(cost, a, b, bounds, presolve)
             if answer.status != 4:
                 break
         if answer.status == 3:
@@ -162,13 +153,8 @@ class NonlinearElastic:
 
     One compiled solver serves all subsets of limits. It has one row for each quantity q (and each
     guard): ``a_q <= q / sigma_q + s_q - t_q <= b_q``, s and t the give of its two limits. A limit
-    that is dropped is infinite, one that does not give has s = 0.
-
-    Parameters
-    ----------
-    system : LimitSystem
-    bounds_give : bool
-        Whether bounds may give as rows do. Without that the problems are smaller.
+    that is dropped is infinite, one that does not give has s = 0. Bounds may give as rows do only
+    with ``bounds_give``; without it the problems are smaller.
     """
 
     def __init__(self, system: LimitSystem, bounds_give: bool = False) -> None:
@@ -202,32 +188,25 @@ class NonlinearElastic:
     ) -> ElasticPoint | None:
         """Minimise the weighted give of the active limits from ``start``; None on failure.
 
-        Parameters
-        ----------
-        system : LimitSystem
-            The system of the solver, perhaps with other limits.
-        active : ndarray of bool, shape (limits,)
-        start : ndarray, shape (n,)
-        weights : ndarray, shape (limits,)
-            Cost of each limit's give; infinity means that it does not give. Bounds need infinity
-            unless they may give.
+        The system is that of the solver, perhaps with other limits. A weight of infinity means
+        that the limit does not give; bounds need that unless they may give.
         """
         n, used = system.n, self._used
-        low, high, rows, cost, gives = self._asked(system, active, weights)
-        z_low, z_high = ((side - system.center) / system.scale for side in (low, high))
+        box, rows, cost = self._asked(system, active, weights)
+        z_low, z_high = (box - system.center) / system.scale
         z0 = np.clip((start - system.center) / system.scale, z_low, z_high)
         answer = self._solver(
             x0=np.concatenate((z0, np.zeros(2 * len(used)))),
             p=np.concatenate((z0, cost[:, used].ravel())),
             lbx=np.concatenate((z_low, np.zeros(2 * len(used)))),
-            ubx=np.concatenate((z_high, np.where(gives[:, used], np.inf, 0.0).ravel())),
+            ubx=np.concatenate((z_high, np.where(cost[:, used] > 0, np.inf, 0.0).ravel())),
             lbg=rows[0, used],
             ubg=rows[1, used],
         )
         solution = np.asarray(answer["x"], dtype=float).ravel()
         if not np.all(np.isfinite(solution)):
             return None
-        x = np.clip(system.center + system.scale * solution[:n], low, high)
+        x = np.clip(system.center + system.scale * solution[:n], *box)
         moves, pull = np.zeros((2, len(self._size))), np.zeros(len(self._size))
         moves[:, used] = np.maximum(solution[n:].reshape(2, len(used)), 0.0)
         pull[used] = np.asarray(answer["lam_g"], dtype=float).ravel()
@@ -242,32 +221,29 @@ class NonlinearElastic:
 
     def _asked(
         self, system: LimitSystem, active: Bools, weights: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+    ) -> tuple[Floats, Floats, Floats]:
         """Return what the active limits ask for, in the numbering of the solver.
 
-        Bounds (n,) of the variables; limits (2, quantities and guards), below and above; the cost
-        of their give, and whether they give at all. A bound that does not give becomes one of the
-        variable; guards are asked for with their rows; limits that are very near to each other
-        become equations.
+        Bounds (2, n) of the variables; limits (2, quantities and guards), below and above; the cost
+        of their give, 0 if they do not. A bound that does not give becomes one of the variable;
+        guards are asked for with their rows; limits that are very near to each other become
+        equations.
         """
-        low, high = system.box(active, LimitKind.SIGN)
-        shape = (2, len(self._size))
-        rows = np.repeat([[-np.inf], [np.inf]], shape[1], axis=1)
-        cost, gives = np.zeros(shape), np.zeros(shape, dtype=bool)
+        box = np.array(system.box(active, LimitKind.SIGN))
+        rows = np.repeat([[-np.inf], [np.inf]], len(self._size), axis=1)
+        cost = np.zeros(rows.shape)
+        q, above, stiff = system.quantity, (system.side > 0).astype(int), np.isinf(weights)
         soft = active & ~system.of_kind(LimitKind.SIGN)
-        for k in np.flatnonzero(soft):
-            limit, stiff = system.limits[k], bool(np.isinf(weights[k]))
-            q, above = limit.quantity, int(limit.side > 0)
-            if stiff and limit.kind is LimitKind.BOUND:
-                (low, high)[above][q - system.m] = limit.value
-                continue
-            rows[above, q] = limit.value / self._size[q]
-            cost[above, q], gives[above, q] = 0.0 if stiff else weights[k], not stiff
-        asked = set(system.quantity[soft].tolist())
+        fixed = soft & stiff & system.of_kind(LimitKind.BOUND)
+        box[above[fixed], q[fixed] - system.m] = system.value[fixed]
+        rest = soft & ~fixed
+        rows[above[rest], q[rest]] = system.value[rest] / self._size[q[rest]]
+        cost[above[rest], q[rest]] = np.where(stiff, 0.0, weights)[rest]
+        asked = set(q[soft].tolist())
         for g, (row, guard) in enumerate(system.guards, start=len(system.quantities)):
             if row in asked:
                 rows[:, g] = np.array((guard.lower, guard.upper)) / self._size[g]
-                cost[:, g], gives[:, g] = _GUARD, True
+                cost[:, g] = _GUARD
         tight = (rows[1] - rows[0] < _TIGHT) & (rows[1] > rows[0])
         rows[:, tight] = (rows[0, tight] + rows[1, tight]) / 2
-        return low, high, rows, cost, gives
+        return box, rows, cost

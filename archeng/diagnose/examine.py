@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +84,9 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     edges = system.sample_edges(samples // 4, rng)
     points = np.vstack((system.sample_inside(samples // 2, rng), sampled, edges))
     oracle = Oracle(system, points, rng)
-    compiled = _compiled(model)
+    compiled: FeasibleSet | None = None
+    with contextlib.suppress(ModelError):  # a contradiction, or nothing is free
+        compiled = compile_model(model)
     search = None if compiled is None else DesignSearch(system, compiled)
     designs = _only_point(oracle) if search is None else search.designs(oracle, _DESIGNS, rng)
     cores: list[Core] = []
@@ -96,23 +99,15 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         "name": system.name,
         "equalities": sum(quantity.equality for quantity in system.quantities),
         "attempts": oracle.attempts,
-        "badly_scaled": findings.badly_scaled(system, sampled[:_SCALING_POINTS]),
-        "undefined": findings.undefined(system, sampled, edges),
-        "unlimited": findings.unlimited(oracle, designs),
+        "badly_scaled": tuple(findings.badly_scaled(system, sampled[:_SCALING_POINTS])),
+        "undefined": tuple(findings.undefined(system, sampled, edges)),
+        "unlimited": tuple(findings.unlimited(oracle, designs)),
         "notes": () if compiled is None else compiled.notes,
     }
     if len(designs) == 0:
         return _infeasible(oracle, cores, common)
     common["share"] = feasible_share(system, samples, rng)
     return _feasible(oracle, search, designs, common)
-
-
-def _compiled(model: Model) -> FeasibleSet | None:
-    """Compile; None if that finds a contradiction, or nothing that is free."""
-    try:
-        return compile_model(model)
-    except ModelError:
-        return None
 
 
 def _only_point(oracle: Oracle) -> Floats:
@@ -127,7 +122,7 @@ def _only_point(oracle: Oracle) -> Floats:
 def _infeasible(oracle: Oracle, cores: list[Core], common: dict[str, Any]) -> Diagnosis:
     system = oracle.system
     conflicts = [explained(oracle, core) for core in cores] or [_no_room(oracle)]
-    dependent = findings.dependent(system, oracle.least_excess()[0], range(system.n))
+    dependent = list(findings.dependent(system, oracle.least_excess()[0], range(system.n)))
     return Diagnosis(
         feasible=False,
         design=None,
@@ -170,24 +165,21 @@ def _tighter(system: LimitSystem) -> LimitSystem:
 def _feasible(
     oracle: Oracle, search: DesignSearch | None, designs: Floats, common: dict[str, Any]
 ) -> Diagnosis:
-    system = oracle.system
     free = [] if search is None else search.places
-    dependent = findings.dependent(system, designs[0], free)
+    dependent = tuple(findings.dependent(oracle.system, designs[0], free))
     independent = common["equalities"] - len(dependent)
-    regions, all_tried = ((), True) if search is None else search.regions(designs)
-    implied = () if search is None else search.implied
+    if search is not None:
+        common["regions"], common["all_regions_tried"] = search.regions(designs)
+        common["redundant"] = tuple(findings.redundant(oracle, designs))
+        common["always_active"] = tuple(findings.always_active(oracle, designs, search.implied))
     return Diagnosis(
         feasible=True,
-        design=system.by_name(designs[0]),
+        design=oracle.system.by_name(designs[0]),
         proof="",
         conflicts=(),
         free_variables=len(free),
         independent_equalities=independent,
         degrees_of_freedom=len(free) - independent,
         dependent=dependent,
-        redundant=() if search is None else findings.redundant(oracle, designs),
-        always_active=findings.always_active(oracle, None if search is None else designs, implied),
-        regions=regions,
-        all_regions_tried=all_tried,
         **common,
     )

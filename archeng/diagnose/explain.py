@@ -10,13 +10,14 @@ A slip of units is suspected if a row is typically far from what it is compared 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from archeng.diagnose.conflict import Core, Group, groups_of, without
 from archeng.diagnose.diagnosis import Change, Conflict, Member
-from archeng.diagnose.limits import Bools, Limit, LimitKind, LimitSystem
+from archeng.diagnose.limits import Bools, Limit, LimitKind, LimitSystem, Quantity
 from archeng.diagnose.oracle import HOLDS, Oracle
 from archeng.model import number
 from archeng.model.variable import Floats
@@ -51,14 +52,15 @@ def explained(oracle: Oracle, core: Core) -> Conflict:
         groups.setdefault(system.limits[k].quantity, []).append(k)
     few = sum(q < system.m for q in groups) <= _FEW
     members = []
-    for q, limits in sorted(groups.items()):
+    for q, limits in groups.items():
+        quantity = system.quantities[q]
         witness = next((core.witnesses[k] for k in limits if k in core.witnesses), None)
         members.append(
             Member(
-                name=system.quantities[q].name,
-                demand=_demands(system, limits),
+                name=quantity.name,
+                demand=_demands(quantity, [system.limits[k] for k in limits]),
                 kind=str(system.limits[limits[0]].kind),
-                source=system.quantities[q].source,
+                source=quantity.source,
                 change=next((together[k] for k in limits if k in together), None),
                 alone=next((alone[k] for k in limits if k in alone), None),
                 witness=None if witness is None else system.by_name(witness),
@@ -83,13 +85,12 @@ def _demand(limit: Limit) -> str:
     return f"{'<=' if limit.side > 0 else '>='} {number(limit.value)}"
 
 
-def _demands(system: LimitSystem, limits: list[int]) -> str:
+def _demands(quantity: Quantity, limits: list[Limit]) -> str:
     """Return what the limits of one quantity ask for."""
-    quantity = system.quantities[system.limits[limits[0]].quantity]
     if quantity.equality:
         middle, half = (quantity.lower + quantity.upper) / 2, (quantity.upper - quantity.lower) / 2
         return f"== {number(middle)} +- {half:.3g}"
-    return " and ".join(_demand(system.limits[k]) for k in limits)
+    return " and ".join(_demand(limit) for limit in limits)
 
 
 def _undefined(oracle: Oracle, core: Core, quantity: int) -> str:
@@ -114,13 +115,11 @@ def _undefined(oracle: Oracle, core: Core, quantity: int) -> str:
 # -- the smallest changes ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Relaxed:
+class _Relaxed(NamedTuple):
     """Excess of each limit at a point that needs the least changes."""
 
     excess: Floats
     cost: float
-    whole: bool
 
 
 def _changes(oracle: Oracle, core: Core) -> tuple[dict[int, Change], dict[int, Change]]:
@@ -134,24 +133,25 @@ def _changes(oracle: Oracle, core: Core) -> tuple[dict[int, Change], dict[int, C
         active = system.everything if whole else system.only((*core.limits, *core.signs))
         alone: dict[int, _Relaxed] = {}
         for group in groups_of(system, core.limits):
-            relaxed = _alone(oracle, core, group, active, whole)
+            relaxed = _alone(oracle, core, group, active)
             if relaxed is not None:
                 alone[group[int(np.argmax(relaxed.excess[list(group)]))]] = relaxed
         starts = list(core.witnesses.values())[:_STARTS]
-        every = _least(oracle, active, system.only(core.limits), starts, whole)
+        every = _least(oracle, active, system.only(core.limits), starts)
         ways = [*alone.values(), *([] if every is None else [every])]
         if ways:
             best = min(ways, key=lambda r: r.cost * (1.0 + _NOISE * (r is every)))
             least = _NOISE * float(best.excess[list(core.limits)].max())
-            together = {k: _change(system, k, best) for k in core.limits if best.excess[k] > least}
-            return together, {k: _change(system, k, r) for k, r in alone.items()}
+            moved = [k for k in core.limits if best.excess[k] > least]
+            together = {k: _change(system, k, best, whole) for k in moved}
+            return together, {k: _change(system, k, r, whole) for k, r in alone.items()}
     return {}, {}
 
 
-def _alone(oracle: Oracle, core: Core, group: Group, active: Bools, whole: bool) -> _Relaxed | None:
+def _alone(oracle: Oracle, core: Core, group: Group, active: Bools) -> _Relaxed | None:
     """Let one member give, then try to let it give less and less."""
     starts = [core.witnesses[k] for k in group[:1] if k in core.witnesses]
-    relaxed = _least(oracle, active, oracle.system.only(group), starts, whole)
+    relaxed = _least(oracle, active, oracle.system.only(group), starts)
     if relaxed is None or not np.all(np.isfinite(relaxed.excess[list(group)])):
         return None  # for instance because the row is undefined there, whatever its limit
     if np.all(oracle.linear.usable[active]):
@@ -174,12 +174,10 @@ def _shrunk(oracle: Oracle, active: Bools, k: int, relaxed: _Relaxed) -> _Relaxe
             best /= factor
     excess = relaxed.excess.copy()
     excess[k] = best
-    return replace(relaxed, excess=excess, cost=cost * best)
+    return _Relaxed(excess, cost * best)
 
 
-def _least(
-    oracle: Oracle, active: Bools, gives: Bools, starts: list[Floats], whole: bool
-) -> _Relaxed | None:
+def _least(oracle: Oracle, active: Bools, gives: Bools, starts: list[Floats]) -> _Relaxed | None:
     """Point at which all active limits hold but those that may give, which give least."""
     system = oracle.system
     held = active & ~gives
@@ -203,15 +201,15 @@ def _least(
     paid = np.where(gives & active, np.maximum(excess, 0.0) * price, 0.0)
     cost = np.where(good, paid.sum(axis=1), np.inf)
     best = int(np.argmin(cost))
-    return _Relaxed(excess[best], float(cost[best]), whole) if np.isfinite(cost[best]) else None
+    return _Relaxed(excess[best], float(cost[best])) if np.isfinite(cost[best]) else None
 
 
-def _change(system: LimitSystem, k: int, relaxed: _Relaxed) -> Change:
+def _change(system: LimitSystem, k: int, relaxed: _Relaxed, whole: bool) -> Change:
     limit = system.limits[k]
     quantity = system.quantities[limit.quantity]
     by = max(float(relaxed.excess[k]), 0.0) * float(system.size[limit.quantity])
     old = (quantity.lower + quantity.upper) / 2 if quantity.equality else limit.value
-    return Change(float(old + limit.side * by), by, relaxed.whole)
+    return Change(float(old + limit.side * by), by, whole)
 
 
 # -- slips of units ----------------------------------------------------------------------------

@@ -38,16 +38,15 @@ _CURVES = 1e9  # ratio of the steepest to the flattest gradient in the box that 
 # -- structure ---------------------------------------------------------------------------------
 
 
-def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> tuple[Finding, ...]:
+def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> Iterator[Finding]:
     """Equalities whose gradients in the free variables, at a point, depend on those before."""
     rows = [j for j in range(system.m) if system.quantities[j].equality]
     if not rows:
-        return ()
+        return
     jacobian = np.asarray(system.jacobian(point).full(), dtype=float)
     gradients = (jacobian[rows] * system.scale)[:, list(free)]
     gradients = np.where(np.isfinite(gradients), gradients, 0.0)
     basis = np.zeros((0, len(free)))
-    findings = []
     for row, gradient in zip(rows, gradients, strict=True):
         length = np.linalg.norm(gradient)
         unit = gradient / length if length > 0 else gradient
@@ -57,29 +56,24 @@ def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> tuple[
         if left > _DEPENDENT:
             basis = np.vstack((basis, unit / left))
         else:
-            text = "follows from the other equalities, or contradicts them"
-            findings.append(_about(system, row, text))
-    return tuple(findings)
+            yield _about(system, row, "follows from the other equalities, or contradicts them")
 
 
-def unlimited(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
+def unlimited(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
     """Variables that can go to infinity, judged from feasible designs (k, n), possibly none."""
     system = oracle.system
     occurring = {i for j in range(system.m) for i in system.quantities[j].variables}
-    findings = []
     for i in range(system.n):
-        texts = []
-        how = "the rows in which it occurs let it run away" if i in occurring else (
-            "it occurs in no row"
-        )  # fmt: skip
-        for side, bound, way in ((-1, system.lower[i], "below"), (1, system.upper[i], "above")):
-            if not np.isfinite(bound) and (
-                i not in occurring or (len(designs) and _escapes(oracle, i, side, designs[0]))
-            ):
-                texts.append(f"no limit {way} ({how})")
+        idle = i not in occurring
+        how = "it occurs in no row" if idle else "the rows in which it occurs let it run away"
+        texts = [
+            f"no limit {way} ({how})"
+            for side, bound, way in ((-1, system.lower[i], "below"), (1, system.upper[i], "above"))
+            if not np.isfinite(bound)
+            and (idle or (len(designs) and _escapes(oracle, i, side, designs[0])))
+        ]
         if texts:
-            findings.append(_about(system, system.m + i, "; ".join(texts), i not in occurring))
-    return tuple(findings)
+            yield _about(system, system.m + i, "; ".join(texts), idle)
 
 
 def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
@@ -101,15 +95,13 @@ def _escapes(oracle: Oracle, i: int, side: int, point: Floats) -> bool:
 # -- redundancy --------------------------------------------------------------------------------
 
 
-def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
+def redundant(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
     """Inequalities whose limit no design reaches; the designs (k, n) are feasible."""
     system = oracle.system
-    reached = np.any(_at_limit(system.excess(designs)), axis=0)
+    reached = np.any(system.excess(designs) >= -_AT_LIMIT, axis=0)
     rest, tried = system.everything, 0
-    findings = []
-    for k, copy_of in _copies(system, designs):
-        text = f"says the same as {system.quantities[copy_of].name}"
-        findings.append(_about_limit(system, k, text, True))
+    for k, row in _copies(system, designs):
+        yield _about_limit(system, k, f"says the same as {system.quantities[row].name}", True)
         rest[k] = False
     for k in _inequalities(system):
         if not rest[k]:
@@ -119,47 +111,35 @@ def redundant(oracle: Oracle, designs: Floats) -> tuple[Finding, ...]:
         linear = system.quantities[system.limits[k].quantity].linear
         why = _implied(oracle, others, k) if linear or not reached[k] else ""
         if why:
-            findings.append(_about_limit(system, k, why, True))
+            yield _about_limit(system, k, why, True)
             rest = others
         elif not reached[k] and tried < _TRIED:
             tried += 1
             beyond = system.with_limit(k, side=-system.limits[k].side)
             if not oracle.reaches(beyond, _by_room(system, k, designs)[::-1][:2]):
-                text = "no design was found that reaches its limit"
-                findings.append(_about_limit(system, k, text, False))
-    return tuple(findings)
+                yield _about_limit(system, k, "no design was found that reaches its limit", False)
 
 
-def always_active(
-    oracle: Oracle, designs: Floats | None, implied: Collection[str]
-) -> tuple[Finding, ...]:
-    """Limits that every design reaches, and those that a run takes for equalities.
+def always_active(oracle: Oracle, designs: Floats, implied: Collection[str]) -> Iterator[Finding]:
+    """Limits that every design (k, n) reaches, and those that a run takes for equalities.
 
-    Parameters
-    ----------
-    oracle : Oracle
-    designs : ndarray, shape (k, n), or None
-        Feasible designs; None if nothing is free.
-    implied : collection of str
-        Names of the rows that compiling has found to be equalities.
+    ``implied`` names the rows that compiling has found to be equalities.
     """
     system = oracle.system
-    proved = {} if designs is None else dict(_held_at_limit(oracle, designs))
-    findings = []
+    proved = dict(_held_at_limit(oracle, designs))
     for k, limit in enumerate(system.limits):
         equal = limit.quantity < system.m and system.quantities[limit.quantity].name in implied
         text = "every design is at this limit: in effect an equality"
         if equal:
             text += ", and a run takes it for one, with a tolerance"
         if equal or k in proved:
-            findings.append(_about_limit(system, k, text, equal or proved[k]))
-    return tuple(findings)
+            yield _about_limit(system, k, text, equal or proved[k])
 
 
 def _held_at_limit(oracle: Oracle, designs: Floats) -> Iterator[tuple[int, bool]]:
     """Inequalities that are at their limit at every design: (limit, proved)."""
     system = oracle.system
-    reached = np.all(_at_limit(system.excess(designs)), axis=0)
+    reached = np.all(system.excess(designs) >= -_AT_LIMIT, axis=0)
     for k in _inequalities(system):
         if not reached[k]:
             continue
@@ -194,11 +174,10 @@ def _implied(oracle: Oracle, others: Bools, k: int) -> str:
     return "implied by the other rows" if proves_conflict(flipped, others | this) else ""
 
 
-def _copies(system: LimitSystem, points: Floats) -> list[tuple[int, int]]:
-    """Limits whose room is a multiple of that of an earlier row at every point."""
+def _copies(system: LimitSystem, points: Floats) -> Iterator[tuple[int, int]]:
+    """Limits whose room is a multiple of that of an earlier row at every point: (limit, row)."""
     everywhere = np.vstack((system.sample(40, np.random.default_rng(0)), points))
     excess = system.excess(everywhere)
-    copies: list[tuple[int, int]] = []
     originals: list[int] = []
     for k in _inequalities(system):
         good = np.isfinite(excess[:, k])
@@ -210,10 +189,9 @@ def _copies(system: LimitSystem, points: Floats) -> list[tuple[int, int]]:
             and _proportional(excess[good, k], excess[good, j])
         ]
         if same:
-            copies.append((k, system.limits[same[0]].quantity))
+            yield k, system.limits[same[0]].quantity
         else:
             originals.append(k)
-    return copies
 
 
 def _proportional(a: Floats, b: Floats) -> bool:
@@ -233,41 +211,28 @@ def _by_room(system: LimitSystem, k: int, points: Floats) -> Floats:
     return points[np.argsort(system.excess(points)[:, k], kind="stable")]
 
 
-def _at_limit(excess: Floats) -> Bools:
-    """Which limits (k, limits) are reached."""
-    return np.asarray(excess >= -_AT_LIMIT)
-
-
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> tuple[Finding, ...]:
+def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> Iterator[Finding]:
     """Rows that are not finite at some of the points, or have a pole between them.
 
-    Parameters
-    ----------
-    system : LimitSystem
-    inside, edges : ndarray, shapes (k, n), (l, n)
-        Uniform points in the box, and points on its faces.
+    The points ``inside`` (k, n) are uniform in the box, ``edges`` (l, n) lie on its faces.
     """
     points = np.vstack((inside, edges))
     values = system.values(points)[:, : system.m]
-    findings = []
     for j in range(system.m):
         bad = ~np.isfinite(values[:, j])
-        graph, share = system.graphs[j], float(bad[: len(inside)].mean())
         if bad.any():
             why, point = _reason(system, j, points[bad]), points[int(np.argmax(bad))]
-        elif graph is None or (pole := _pole(graph, system.n, points)) is None:
-            continue
-        else:
+        elif (pole := _pole(system.graphs[j], system.n, points)) is not None:
             why, point = "division by a quantity that changes its sign", pole
-        names = system.names
+        else:
+            continue
+        names, share = system.names, float(bad[: len(inside)].mean())
         where = [f"{names[i]} = {point[i]:.4g}" for i in system.quantities[j].variables[:4]]
         part = f"in {100 * share:.3g} % of the box" if share else "in places"
-        text = f"{why}, {part}, for instance near {', '.join(where)}"
-        findings.append(_about(system, j, text))
-    return tuple(findings)
+        yield _about(system, j, f"{why}, {part}, for instance near {', '.join(where)}")
 
 
 def _reason(system: LimitSystem, row: int, points: Floats) -> str:
@@ -281,10 +246,10 @@ def _reason(system: LimitSystem, row: int, points: Floats) -> str:
     return ", ".join(dict.fromkeys(reasons)) or "division by zero, or a number too large"
 
 
-def _pole(graph: Graph, n: int, points: Floats) -> Floats | None:
+def _pole(graph: Graph | None, n: int, points: Floats) -> Floats | None:
     """Point at which a denominator is nearest to zero, if it takes both signs."""
     x = ca.SX.sym("x", n)
-    for expression in denominators(graph, x):
+    for expression in () if graph is None else denominators(graph, x):
         value = ca.Function("d", [x], [expression])(points.T).full().ravel()
         good = value[np.isfinite(value)]
         if len(good) and good.min() < 0 < good.max():
@@ -292,7 +257,7 @@ def _pole(graph: Graph, n: int, points: Floats) -> Floats | None:
     return None
 
 
-def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
+def badly_scaled(system: LimitSystem, points: Floats) -> Iterator[Finding]:
     """Rows whose numbers ask for trouble.
 
     Constant factors do not matter to archeng; what matters is a tolerance below the rounding
@@ -302,26 +267,24 @@ def badly_scaled(system: LimitSystem, points: Floats) -> tuple[Finding, ...]:
     terms = terms[:, : system.m] + np.abs(values)
     terms = np.where(np.isfinite(terms), terms, 0.0)
     defined = np.any(np.isfinite(values), axis=0)
-    texts: list[tuple[int, str]] = []
     for j in np.flatnonzero(defined).tolist():
         quantity, size = system.quantities[j], float(system.size[j])
         good = lengths[:, j][np.isfinite(lengths[:, j]) & (lengths[:, j] > 0)]
         noise = _EPSILON * float(np.median(terms[:, j]))
         tolerance = (quantity.upper - quantity.lower) / 2
         if quantity.equality and tolerance < 4 * noise:
-            texts.append((j, f"its tolerance {tolerance:.3g} is below the rounding errors of its "
-                          f"terms ({noise:.2g}): give a tolerance above {10 * noise:.1g}, or "
-                          "other units"))  # fmt: skip
+            text = f"its tolerance {tolerance:.3g} is below the rounding errors of its terms "
+            text += f"({noise:.2g}): give a tolerance above {10 * noise:.1g}, or other units"
+            yield _about(system, j, text)
         elif quantity.equality and tolerance > size:
-            texts.append((j, f"its tolerance {tolerance:.3g} is wider than a typical change of "
-                          f"the row ({size:.3g}): hardly an equality"))  # fmt: skip
+            text = f"its tolerance {tolerance:.3g} is wider than a typical change of the row"
+            yield _about(system, j, f"{text} ({size:.3g}): hardly an equality")
         if not 1 / _READABLE < size < _READABLE:
-            texts.append((j, f"it changes by {size:.1e} over the scale of the variables: other "
-                          "units would make it readable"))  # fmt: skip
+            text = f"it changes by {size:.1e} over the scale of the variables"
+            yield _about(system, j, f"{text}: other units would make it readable")
         if len(good) and good.max() > _CURVES * good.min():
-            texts.append((j, f"its slope differs by a factor of {good.max() / good.min():.0e} "
-                          "within the box: tighten the bounds, or take logarithms"))  # fmt: skip
-    return tuple(_about(system, j, text) for j, text in texts)
+            text = f"its slope differs by a factor of {good.max() / good.min():.0e} within the box"
+            yield _about(system, j, f"{text}: tighten the bounds, or take logarithms")
 
 
 def _about(system: LimitSystem, quantity: int, text: str, proved: bool = True) -> Finding:

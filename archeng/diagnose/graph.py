@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from archeng.model.variable import Floats
 
+_T = TypeVar("_T")
 _LINEAR = frozenset(  # operations that neither bend nor jump
     (
         ca.OP_INPUT, ca.OP_CONST, ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL,
         ca.OP_DIV, ca.OP_TWICE,
     )
 )  # fmt: skip
+_POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
 _DOMAINS: dict[int, tuple[float, float, str]] = {  # range of the argument, what is beyond
     ca.OP_SQRT: (0.0, np.inf, "square root of a negative number"),
     ca.OP_LOG: (0.0, np.inf, "logarithm of a number that is not positive"),
@@ -31,8 +33,8 @@ _DOMAINS: dict[int, tuple[float, float, str]] = {  # range of the argument, what
     ca.OP_ACOS: (-1.0, 1.0, "arccosine of a number beyond 1"),
     ca.OP_ACOSH: (1.0, np.inf, "acosh of a number below 1"),
     ca.OP_ATANH: (-1.0, 1.0, "atanh of a number beyond 1"),
+    **dict.fromkeys(_POWERS, (0.0, np.inf, "broken power of a negative number")),
 }
-_POWER_DOMAIN = (0.0, np.inf, "broken power of a negative number")
 _MARGIN = 1e-16  # of the size of an argument: where its operation is continued
 
 
@@ -56,22 +58,22 @@ class Graph:
         """Indices of the variables that occur."""
         return tuple(sorted({int(n.value) for n in self.nodes if n.op == ca.OP_INPUT}))
 
-    @property
-    def only_linear_operations(self) -> bool:
-        """Whether no operation bends or jumps (products and quotients may)."""
-        return all(node.op in _LINEAR for node in self.nodes)
-
-    def rebuilt(self, x: Any, apply: Callable[[Node, list[Any]], Any]) -> Any:
-        """Build the row as an expression of ``x``; ``apply`` makes each operation."""
-        built: list[Any] = []
+    def evaluated(
+        self,
+        variable: Callable[[int], _T],
+        constant: Callable[[float], _T],
+        operation: Callable[[int, list[_T]], _T],
+    ) -> list[_T]:
+        """Value of each node in any arithmetic: numbers, intervals, expressions."""
+        values: list[_T] = []
         for node in self.nodes:
             if node.op == ca.OP_INPUT:
-                built.append(x[int(node.value)])
+                values.append(variable(int(node.value)))
             elif node.op == ca.OP_CONST:
-                built.append(ca.SX(node.value))
+                values.append(constant(node.value))
             else:
-                built.append(apply(node, [built[i] for i in node.inputs]))
-        return built[-1]
+                values.append(operation(node.op, [values[i] for i in node.inputs]))
+        return values
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,10 @@ def graph_of(expression: Any, x: Any) -> Graph | None:
     function = ca.Function("row", [x], [expression])
     nodes: list[Node] = []
     at: dict[int, int] = {}  # register to node
-    last = 0
     for k in range(function.n_instructions()):
         op, inputs = function.instruction_id(k), function.instruction_input(k)
         if op == ca.OP_OUTPUT:
-            last = at[inputs[0]]
-            continue
+            return Graph(tuple(nodes[: at[inputs[0]] + 1]))
         if op == ca.OP_INPUT:
             node = Node(op, (), float(inputs[1]))
         elif op == ca.OP_CONST:
@@ -105,55 +105,46 @@ def graph_of(expression: Any, x: Any) -> Graph | None:
             node = Node(op, tuple(at[i] for i in inputs))
         at[function.instruction_output(k)[0]] = len(nodes)
         nodes.append(node)
-    return Graph(tuple(nodes[: last + 1]))
+    return None
 
 
 def guarded(graph: Graph, x: Any, size_of: Callable[[Any], float]) -> tuple[Any, list[DomainGuard]]:
     """Rebuild a row that can be evaluated everywhere, with guards for where it is meaningful.
 
-    Parameters
-    ----------
-    graph : Graph
-    x : casadi.SX
-        The variables.
-    size_of : callable
-        Typical size of an expression; decides how near to the edge of its domain an operation
-        is continued by its tangent.
+    ``size_of`` is the typical size of an expression; it decides how near to the edge of its domain
+    an operation is continued by its tangent.
     """
     guards: list[DomainGuard] = []
 
-    def apply(node: Node, arguments: list[Any]) -> Any:
-        domain = _domain(graph, node)
-        if domain is None or arguments[0].is_constant():
-            return _applied(node.op, arguments)
-        lower, upper, what = domain
-        guards.append(DomainGuard(arguments[0], lower, upper, what))
-        edge = max(_MARGIN * size_of(arguments[0]), 1e-9 * abs(lower), 1e-200)
-        return _with_tangents(node.op, arguments, lower + edge, upper - edge)
+    def apply(op: int, arguments: list[Any]) -> Any:
+        domain = _DOMAINS.get(op)
+        if domain is None or arguments[0].is_constant() or _whole_power(op, arguments):
+            return _applied(op, arguments)
+        guard = DomainGuard(arguments[0], *domain)
+        guards.append(guard)
+        edge = max(_MARGIN * size_of(guard.argument), 1e-9 * abs(guard.lower), 1e-200)
+        return _with_tangents(op, arguments, guard.lower + edge, guard.upper - edge)
 
-    return graph.rebuilt(x, apply), guards
+    return graph.evaluated(x.__getitem__, ca.SX, apply)[-1], guards
 
 
 def denominators(graph: Graph, x: Any) -> list[Any]:
     """Return the quantities by which a row divides, as expressions of ``x``."""
     below: list[Any] = []
 
-    def apply(node: Node, arguments: list[Any]) -> Any:
-        if node.op in (ca.OP_DIV, ca.OP_INV) and not arguments[-1].is_constant():
+    def apply(op: int, arguments: list[Any]) -> Any:
+        if op in (ca.OP_DIV, ca.OP_INV) and not arguments[-1].is_constant():
             below.append(arguments[-1])
-        return _applied(node.op, arguments)
+        return _applied(op, arguments)
 
-    graph.rebuilt(x, apply)
+    graph.evaluated(x.__getitem__, ca.SX, apply)
     return below
 
 
-def _domain(graph: Graph, node: Node) -> tuple[float, float, str] | None:
-    """Range of a node's first input in which it is defined; None if that is everywhere."""
-    if node.op in (ca.OP_POW, ca.OP_CONSTPOW):
-        exponent = graph.nodes[node.inputs[1]]
-        whole = exponent.op == ca.OP_CONST and float(exponent.value).is_integer()
-        return None if whole else _POWER_DOMAIN
-    return _DOMAINS.get(node.op)
+def _whole_power(op: int, arguments: list[Any]) -> bool:
+    """Whether this is a power with a whole exponent, which is defined everywhere."""
+    exponent = arguments[-1]
+    return op in _POWERS and exponent.is_constant() and float(exponent).is_integer()
 
 
 def _applied(op: int, arguments: list[Any]) -> Any:
@@ -208,7 +199,7 @@ def linear_parts(
         return np.zeros((m, n)), np.array(constants, dtype=float).ravel(), [False] * m
     stacked = ca.vertcat(*rows)
     curved = [
-        bool(bent) or graph is None or not graph.only_linear_operations
+        bool(bent) or graph is None or any(node.op not in _LINEAR for node in graph.nodes)
         for bent, graph in zip(ca.which_depends(stacked, x, 2, True), graphs, strict=True)
     ]
     function = ca.Function("l", [x], [stacked, ca.densify(ca.jacobian(stacked, x))])

@@ -101,9 +101,13 @@ def _neg(a: Interval) -> Interval:
     return -a[1], -a[0]
 
 
+def _magnitude(a: Interval) -> Interval:
+    ends = (abs(a[0]), abs(a[1]))
+    return (0.0 if a[0] <= 0.0 <= a[1] else min(ends)), max(ends)
+
+
 def _square(a: Interval) -> Interval:
-    ends = (a[0] * a[0], a[1] * a[1])
-    return _same_sign(0.0 if a[0] <= 0.0 <= a[1] else min(ends), max(ends))
+    return _same_sign(*(end * end for end in _magnitude(a)))
 
 
 def _root(a: Interval) -> Interval:
@@ -124,13 +128,9 @@ def _log(a: Interval) -> Interval:
 
 def _power_of_number(base: float, exponent: float) -> float:
     """Return a power of a base >= 0, infinite instead of an overflow or a pole."""
-    if base == 0.0:
-        return INF if exponent < 0 else float(exponent == 0)
-    if base == INF:
-        return INF if exponent > 0 else float(exponent == 0)
     try:
-        return float(math.pow(base, exponent))
-    except OverflowError:
+        return math.pow(base, exponent)
+    except (OverflowError, ValueError):
         return INF
 
 
@@ -157,11 +157,6 @@ def _any_power(base: Interval, exponent: Interval) -> Interval:
     if base[0] < 0.0:  # defined where the exponent is a whole number
         return ALL
     return _exp(mul(exponent, (-INF, -INF) if base[1] == 0.0 else _log(base)))
-
-
-def _magnitude(a: Interval) -> Interval:
-    ends = (abs(a[0]), abs(a[1]))
-    return (0.0 if a[0] <= 0.0 <= a[1] else min(ends)), max(ends)
 
 
 def _sine(a: Interval) -> Interval:
@@ -193,40 +188,16 @@ def _increasing(
     return rule
 
 
-_QUARTER: Interval = (math.pi / 2, math.pi / 2)  # of a turn
-_ARCSINE = _increasing(math.asin, (-1.0, 1.0))
-_FORWARD: dict[int, Callable[..., Interval]] = {
-    ca.OP_ASSIGN: lambda a: a,
-    ca.OP_NEG: _neg,
-    ca.OP_TWICE: lambda a: (2 * a[0], 2 * a[1]),
-    ca.OP_SQ: _square,
-    ca.OP_SQRT: _root,
-    ca.OP_INV: _inv,
-    ca.OP_EXP: _exp,
-    ca.OP_LOG: _log,
-    ca.OP_FABS: _magnitude,
-    ca.OP_SIN: _sine,
-    ca.OP_COS: lambda a: _sine(add(a, _QUARTER)),
-    ca.OP_ATAN: _increasing(math.atan),
-    ca.OP_TANH: _increasing(math.tanh),
-    ca.OP_ERF: _increasing(math.erf),
-    ca.OP_ASIN: _ARCSINE,
-    ca.OP_ACOS: lambda a: _sub(_QUARTER, _ARCSINE(a)),
-    ca.OP_ADD: add,
-    ca.OP_SUB: _sub,
-    ca.OP_MUL: mul,
-    ca.OP_DIV: _div,
-    ca.OP_FMIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    ca.OP_FMAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    ca.OP_POW: _any_power,
-    ca.OP_CONSTPOW: _any_power,
-}
+def _least(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
 
 
-def forward(op: int, inputs: Sequence[Interval]) -> Interval:
-    """Range of an operation; all numbers if there is no rule for it."""
-    rule = _FORWARD.get(op)
-    return ALL if rule is None else rule(*inputs)
+def _greatest(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _anywhere(v: Interval, a: Interval) -> tuple[Interval]:
+    return (a,)
 
 
 def _quotient(v: Interval, b: Interval) -> Interval:
@@ -252,52 +223,53 @@ def _base(v: Interval, a: Interval, exponent: Interval) -> Interval:
     return r if a[0] >= 0.0 else (-r[1], r[1])
 
 
-# From the range v of a node and those of its inputs: where the inputs can lie.
-_BACKWARD: dict[int, Callable[..., tuple[Interval, ...]]] = {
-    ca.OP_ASSIGN: lambda v, a: (v,),
-    ca.OP_NEG: lambda v, a: (_neg(v),),
-    ca.OP_TWICE: lambda v, a: ((v[0] / 2, v[1] / 2),),
-    ca.OP_SQ: lambda v, a: (_mirrored(_root(v), a),),
-    ca.OP_SQRT: lambda v, a: (_square(meet(v, POSITIVE)),),
-    ca.OP_INV: lambda v, a: (_inv(v),),
-    ca.OP_EXP: lambda v, a: (_log(v),),
-    ca.OP_LOG: lambda v, a: (_exp(v),),
-    ca.OP_FABS: lambda v, a: ((-v[1], v[1]),),
-    ca.OP_ADD: lambda v, a, b: (_sub(v, b), _sub(v, a)),
-    ca.OP_SUB: lambda v, a, b: (add(v, b), _sub(a, v)),
-    ca.OP_MUL: lambda v, a, b: (_quotient(v, b), _quotient(v, a)),
-    ca.OP_DIV: lambda v, a, b: (mul(v, b), _quotient(a, v)),
-    ca.OP_FMIN: lambda v, a, b: ((v[0], INF), (v[0], INF)),
-    ca.OP_FMAX: lambda v, a, b: ((-INF, v[1]), (-INF, v[1])),
-    ca.OP_POW: lambda v, a, b: (_base(v, a, b), b),
-    ca.OP_CONSTPOW: lambda v, a, b: (_base(v, a, b), b),
+_QUARTER: Interval = (math.pi / 2, math.pi / 2)  # of a turn
+_ARCSINE = _increasing(math.asin, (-1.0, 1.0))
+# Forwards: the range of an operation. Backwards: where its inputs can lie if its range is v.
+_RULES: dict[int, tuple[Callable[..., Interval], Callable[..., tuple[Interval, ...]]]] = {
+    ca.OP_ASSIGN: (lambda a: a, lambda v, a: (v,)),
+    ca.OP_NEG: (_neg, lambda v, a: (_neg(v),)),
+    ca.OP_TWICE: (lambda a: (2 * a[0], 2 * a[1]), lambda v, a: ((v[0] / 2, v[1] / 2),)),
+    ca.OP_SQ: (_square, lambda v, a: (_mirrored(_root(v), a),)),
+    ca.OP_SQRT: (_root, lambda v, a: (_square(meet(v, POSITIVE)),)),
+    ca.OP_INV: (_inv, lambda v, a: (_inv(v),)),
+    ca.OP_EXP: (_exp, lambda v, a: (_log(v),)),
+    ca.OP_LOG: (_log, lambda v, a: (_exp(v),)),
+    ca.OP_FABS: (_magnitude, lambda v, a: ((-v[1], v[1]),)),
+    ca.OP_SIN: (_sine, _anywhere),
+    ca.OP_COS: (lambda a: _sine(add(a, _QUARTER)), _anywhere),
+    ca.OP_ATAN: (_increasing(math.atan), _anywhere),
+    ca.OP_TANH: (_increasing(math.tanh), _anywhere),
+    ca.OP_ERF: (_increasing(math.erf), _anywhere),
+    ca.OP_ASIN: (_ARCSINE, _anywhere),
+    ca.OP_ACOS: (lambda a: _sub(_QUARTER, _ARCSINE(a)), _anywhere),
+    ca.OP_ADD: (add, lambda v, a, b: (_sub(v, b), _sub(v, a))),
+    ca.OP_SUB: (_sub, lambda v, a, b: (add(v, b), _sub(a, v))),
+    ca.OP_MUL: (mul, lambda v, a, b: (_quotient(v, b), _quotient(v, a))),
+    ca.OP_DIV: (_div, lambda v, a, b: (mul(v, b), _quotient(a, v))),
+    ca.OP_FMIN: (_least, lambda v, a, b: ((v[0], INF), (v[0], INF))),
+    ca.OP_FMAX: (_greatest, lambda v, a, b: ((-INF, v[1]), (-INF, v[1]))),
+    **dict.fromkeys((ca.OP_POW, ca.OP_CONSTPOW), (_any_power, lambda v, a, b: (_base(v, a, b), b))),
 }
 
 
-def _forwards(graph: Graph, box: Sequence[Interval]) -> list[Interval]:
-    """Range of each node of a row over a box."""
-    ranges: list[Interval] = []
-    for node in graph.nodes:
-        if node.op == ca.OP_INPUT:
-            ranges.append(box[int(node.value)])
-        elif node.op == ca.OP_CONST:
-            ranges.append((node.value, node.value))
-        else:
-            ranges.append(forward(node.op, [ranges[i] for i in node.inputs]))
-    return ranges
+def forward(op: int, inputs: Sequence[Interval]) -> Interval:
+    """Range of an operation; all numbers if there is no rule for it."""
+    rule = _RULES.get(op)
+    return ALL if rule is None else rule[0](*inputs)
 
 
 def _revise(graph: Graph, wanted: Interval, box: Box) -> None:
     """Shrink the box to where the row can lie in its range (HC4 revise)."""
-    ranges = _forwards(graph, box)
+    ranges = graph.evaluated(box.__getitem__, lambda c: (c, c), forward)
     ranges[-1] = meet(ranges[-1], wanted)
     for k in range(len(graph.nodes) - 1, -1, -1):
         node, v = graph.nodes[k], ranges[k]
         if node.op == ca.OP_INPUT:
             i = int(node.value)
             box[i] = meet(box[i], v)
-        elif node.op in _BACKWARD:
-            possible = _BACKWARD[node.op](v, *(ranges[i] for i in node.inputs))
+        elif node.op in _RULES:
+            possible = _RULES[node.op][1](v, *(ranges[i] for i in node.inputs))
             for i, r in zip(node.inputs, possible, strict=True):
                 ranges[i] = meet(ranges[i], r)
 
@@ -324,10 +296,7 @@ def _shrunk(before: Interval, after: Interval) -> bool:
 def box_and_rows(system: LimitSystem, active: Bools) -> tuple[Box, list[RowRange]]:
     """Return the box and the ranges of rows that the active limits ask for.
 
-    Raises
-    ------
-    EmptyError
-        If two limits of one row contradict each other.
+    Raises `EmptyError` if two limits of one row contradict each other.
     """
     low, high = system.box(active, LimitKind.BOUND, LimitKind.SIGN)
     box = list(zip(low.tolist(), high.tolist(), strict=True))

@@ -78,56 +78,29 @@ class Quantity:
 class LimitSystem:
     """All limits of a model, with functions of the free variables x (n,).
 
-    Attributes
-    ----------
-    name : str
-    free : tuple of int, length n
-        Position of each free variable among all.
-    quantities : tuple of Quantity, length m + n
-    limits : tuple of Limit
-    graphs : tuple of Graph or None, length m
-        Operations of each row, None if CasADi cannot show them.
-    guards : tuple of (row, DomainGuard)
-        What must hold for a row to be defined.
-    lower, upper : ndarray, shape (n,)
-        Declared bounds.
-    inner : tuple of ndarray, shape (n,)
-        Bounds of the part of the box in which a design can lie, as far as is known.
-    center, scale : ndarray, shape (n,)
-        A typical value and a typical change of each variable.
-    size : ndarray, shape (m + n + guards,)
-        Change of a quantity or of the argument of a guard when the variables change by their
-        scales (a median over the box).
-    linear, offset : ndarray, shapes (m + n, n), (m + n,)
-        Gradients and constants of the linear quantities; zero for the others.
-    true, safe, jacobian : casadi.Function
-        Quantities as declared; the same with guards appended (m + n + guards), continued to
-        where they are undefined; its Jacobian.
-    compared : casadi.Function
-        Left and right side (m, 2) of the rows; NaN for a row that is not a difference.
-    kept : tuple
-        What the functions need and CasADi does not keep alive.
+    ``size`` (m + n + guards,) is how much a quantity or the argument of a guard changes when the
+    variables change by their scales (a median over the box).
     """
 
     name: str
-    free: tuple[int, ...]
-    quantities: tuple[Quantity, ...]
+    free: tuple[int, ...]  # position of each free variable among all
+    quantities: tuple[Quantity, ...]  # m rows, n variables
     limits: tuple[Limit, ...]
-    graphs: tuple[Graph | None, ...]
-    guards: tuple[tuple[int, DomainGuard], ...]
-    lower: Floats
+    graphs: tuple[Graph | None, ...]  # operations of the m rows, None if CasADi cannot show them
+    guards: tuple[tuple[int, DomainGuard], ...]  # what must hold for a row to be defined
+    lower: Floats  # declared bounds (n,)
     upper: Floats
-    inner: tuple[Floats, Floats]
-    center: Floats
-    scale: Floats
+    inner: tuple[Floats, Floats]  # bounds (n,) of where a design can lie, as far as is known
+    center: Floats  # a typical value of each variable (n,)
+    scale: Floats  # a typical change of each variable (n,)
     size: Floats
-    linear: Floats
-    offset: Floats
-    true: Any
-    safe: Any
-    jacobian: Any
-    compared: Any
-    kept: tuple[Any, ...] = ()
+    linear: Floats  # gradients (m + n, n) of the linear quantities; zero for the others
+    offset: Floats  # constants (m + n,) of the linear quantities; zero for the others
+    true: Any  # quantities as declared
+    safe: Any  # quantities continued to where they are undefined, and guards
+    jacobian: Any  # of ``safe``
+    compared: Any  # left and right side (m, 2) of the rows; NaN for a row that is no difference
+    kept: tuple[Any, ...] = ()  # what the functions need and CasADi does not keep alive
 
     @property
     def n(self) -> int:
@@ -169,9 +142,9 @@ class LimitSystem:
         """All limits."""
         return np.ones(len(self.limits), dtype=bool)
 
-    def of_kind(self, kind: LimitKind) -> Bools:
+    def of_kind(self, *kinds: LimitKind) -> Bools:
         """Which limits are rows, bounds or signs."""
-        return np.array([limit.kind is kind for limit in self.limits], dtype=bool)
+        return np.array([limit.kind in kinds for limit in self.limits], dtype=bool)
 
     def only(self, chosen: Iterable[int]) -> Bools:
         """Return the chosen limits as a mask."""
@@ -185,13 +158,10 @@ class LimitSystem:
     def box(self, active: Bools, *kinds: LimitKind) -> tuple[Floats, Floats]:
         """Bounds (n,) that the active limits of some kinds put on the variables, or infinite."""
         low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        for limit, on in zip(self.limits, active, strict=True):
-            if on and limit.kind in kinds:
-                i = limit.quantity - self.m
-                if limit.side < 0:
-                    low[i] = max(low[i], limit.value)
-                else:
-                    high[i] = min(high[i], limit.value)
+        asked = active & self.of_kind(*kinds)
+        for side, ends, tighter in ((-1, low, np.maximum), (1, high, np.minimum)):
+            k = np.flatnonzero(asked & (self.side == side))
+            tighter.at(ends, self.quantity[k] - self.m, self.value[k])
         return low, high
 
     def values(self, points: Floats) -> Floats:
@@ -319,32 +289,29 @@ def _row_quantities(
     """Rows as declared; ``constants`` says the value of the fixed variables by position."""
     expressions = [r.expression for c in model.constraints for r in c.rows]
     inside, everything = dependencies(rows, x), dependencies(expressions, model.symbols)
-    quantities: list[Quantity] = []
-    for c in model.constraints:
-        for label, equal, a, b in zip(c.row_names(), c.equalities(), *c.limits(), strict=True):
-            k = len(quantities)
-            fixed = tuple(constants[i] for i in everything[k] if i in constants)
-            quantities.append(
-                Quantity(
-                    label, c.source, equal, not curved[k], float(a), float(b), inside[k], fixed
-                )
-            )
-    return quantities
+    declared = [
+        (name, c.source, equal, float(a), float(b))
+        for c in model.constraints
+        for name, equal, a, b in zip(c.row_names(), c.equalities(), *c.limits(), strict=True)
+    ]
+    fixed = (tuple(constants[i] for i in indices if i in constants) for indices in everything)
+    return [
+        Quantity(name, source, equal, not bent, a, b, variables, values)
+        for (name, source, equal, a, b), bent, variables, values in zip(
+            declared, curved, inside, fixed, strict=True
+        )
+    ]
 
 
 def _limits(quantities: list[Quantity], m: int) -> tuple[Limit, ...]:
     limits = []
     for k, quantity in enumerate(quantities):
         for side, value in ((-1, quantity.lower), (1, quantity.upper)):
-            if not np.isfinite(value):
-                continue
-            if k < m:
-                limits.append(Limit(k, side, value, LimitKind.ROW))
-            elif abs(value) < np.finfo(float).tiny:
-                limits.append(Limit(k, side, value, LimitKind.SIGN))
-            else:
-                limits.append(Limit(k, side, value, LimitKind.BOUND))
-                if side * value < 0:
+            zero = abs(value) < np.finfo(float).tiny
+            kind = LimitKind.ROW if k < m else LimitKind.SIGN if zero else LimitKind.BOUND
+            if np.isfinite(value):
+                limits.append(Limit(k, side, value, kind))
+                if kind is LimitKind.BOUND and side * value < 0:
                     limits.append(Limit(k, side, 0.0, LimitKind.SIGN))
     return tuple(limits)
 

@@ -9,8 +9,8 @@ certain; after step 4 the answer is "not found".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,34 +30,18 @@ _FAR_POINTS, _FAR_KEPT = 600, 6  # points that are looked at there, and remember
 _CAP = 1e3  # an excess beyond this counts as this when points are compared
 
 
-@dataclass(frozen=True, eq=False)
-class Consistency:
+class Consistency(NamedTuple):
     """``point`` at which the limits hold, or None; then ``proof`` names the proof, if any."""
 
     point: Floats | None
     proof: str = ""
 
-    @property
-    def consistent(self) -> bool:
-        """Whether a point was found."""
-        return self.point is not None
-
 
 class Oracle:
     """Answers for subsets of the limits of one system; remembers the points it has seen.
 
-    Parameters
-    ----------
-    system : LimitSystem
-    points : ndarray, shape (k, n)
-        First points to look at.
-    rng : Generator
-        Chooses among the starts.
-
-    Attributes
-    ----------
-    attempts : int
-        Searches by IPOPT so far.
+    The first ``points`` (k, n) are given; ``rng`` chooses among the starts; ``attempts`` counts the
+    searches by IPOPT.
     """
 
     def __init__(self, system: LimitSystem, points: Floats, rng: np.random.Generator) -> None:
@@ -90,8 +74,8 @@ class Oracle:
         holds = np.all(self._excess[:, active] <= HOLDS, axis=1)
         return self._points[int(np.argmax(holds))] if holds.any() else None
 
-    def quick(self, active: Bools) -> Consistency | None:
-        """Answer without a nonlinear solver; None if that is not enough."""
+    def quick(self, active: Bools) -> Consistency:
+        """Answer without a nonlinear solver; neither point nor proof if that is not enough."""
         point = self.remembered(active)
         if point is not None:
             return Consistency(point)
@@ -108,17 +92,16 @@ class Oracle:
             return Consistency(None, INTERVALS)
         if self._terms.proves_conflict(active):
             return Consistency(None, LINEAR_PROGRAM)
-        return None
+        return Consistency(None)
 
     def impossible(self, active: Bools) -> bool:
         """Whether it is proved, without a nonlinear solver, that the limits cannot hold."""
-        answer = self.quick(active)
-        return answer is not None and not answer.consistent
+        return bool(self.quick(active).proof)
 
     def ask(self, active: Bools, starts: int = 4) -> Consistency:
         """Whether the active limits can hold together."""
         answer = self.quick(active)
-        if answer is not None:
+        if answer.point is not None or answer.proof:
             return answer
         self._explore(active)
         point = self.remembered(active)
@@ -164,12 +147,9 @@ class Oracle:
 
         ``other`` is the system of the oracle but for its limits.
         """
-        weights = _stiff_bounds(other)
-        for start in starts:
-            solution = self.nonlinear.solve(other, other.everything, start, weights)
-            if solution is not None and np.all(other.excess(solution.x[None, :]) <= HOLDS):
-                return True
-        return False
+        every, weights = other.everything, _stiff_bounds(other)
+        solutions = (self.nonlinear.solve(other, every, start, weights) for start in starts)
+        return any(s is not None and np.all(other.excess(s.x[None, :]) <= HOLDS) for s in solutions)
 
     def starts(self, active: Bools, k: int) -> list[Floats]:
         """Return the least violating points, then others among the better half."""

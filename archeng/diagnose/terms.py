@@ -33,6 +33,7 @@ Frozen = tuple[tuple[Term, float], ...]
 FormRange = tuple[Form, Interval]
 """A form, and the range in which it has to lie."""
 
+_FACTORS = {ca.OP_ASSIGN: 1.0, ca.OP_NEG: -1.0, ca.OP_TWICE: 2.0}  # operations that only scale
 _LONGEST = 40  # products of sums with more terms than this are not multiplied out
 _LARGEST = 400  # operations of a row that is looked at
 _MOST_TERMS = 300  # of all rows; with more of them no proof is tried
@@ -151,11 +152,14 @@ class Factors:
 
     def form(self, graph: Graph) -> Form:
         """Return a row as coefficients of terms."""
-        forms: list[Form] = []
-        for node in graph.nodes:
-            inputs = [forms[i] for i in node.inputs]
-            forms.append(self._combined(node.op, inputs, node.value))
-        return forms[-1]
+
+        def variable(i: int) -> Form:
+            return {(self._numbered(("x", i)),): 1.0}
+
+        def constant(c: float) -> Form:
+            return {(): c}
+
+        return graph.evaluated(variable, constant, self._combined)[-1]
 
     def range_of_term(self, term: Term, box: Box, ranges: dict[int, Interval]) -> Interval:
         """Range of a product of factors over a box; ``ranges`` keeps those of the factors."""
@@ -191,21 +195,13 @@ class Factors:
         """Return an operation as a term of its own."""
         return (self._numbered((op, *(_frozen(form) for form in inputs))),)
 
-    def _combined(self, op: int, inputs: list[Form], value: float) -> Form:
-        if op == ca.OP_INPUT:
-            return {(self._numbered(("x", int(value))),): 1.0}
-        if op == ca.OP_CONST:
-            return {(): value}
-        if op == ca.OP_ASSIGN:
-            return inputs[0]
-        if op in (ca.OP_NEG, ca.OP_TWICE):
-            return _scaled(inputs[0], -1.0 if op == ca.OP_NEG else 2.0)
+    def _combined(self, op: int, inputs: list[Form]) -> Form:
+        if op in _FACTORS:
+            return _scaled(inputs[0], _FACTORS[op])
         if op in (ca.OP_ADD, ca.OP_SUB):
             return _added(inputs[0], _scaled(inputs[1], 1.0 if op == ca.OP_ADD else -1.0))
-        if op == ca.OP_SQ:
-            return self._multiplied(inputs[0], inputs[0])
-        if op == ca.OP_MUL:
-            return self._multiplied(*inputs)
+        if op in (ca.OP_SQ, ca.OP_MUL):
+            return self._multiplied(inputs[0], inputs[-1])
         if op in (ca.OP_DIV, ca.OP_INV):
             numerator: Form = inputs[0] if op == ca.OP_DIV else {(): 1.0}
             if set(inputs[-1]) == {()} and inputs[-1][()] != 0.0:

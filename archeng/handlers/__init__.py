@@ -1,7 +1,36 @@
 """Constraint handlers on one CMA-ES: ARCH, and the methods that it is compared with."""
 
-from archeng.handlers.arch import ArchSearch, Repairs
-from archeng.handlers.base import Handler, Population, Search
-from archeng.handlers.choice import make_handler
+from archeng.handlers.active_set import ActiveSet
+from archeng.handlers.arch import Arch, ArchSearch
+from archeng.handlers.base import (
+    Handler,
+    HandlerParts,
+    NoOptions,
+    Population,
+    RepairsMany,
+    Search,
+    as_it_is,
+)
+from archeng.handlers.box_penalty import BoxPenalty
+from archeng.handlers.lagrangian import AugmentedLagrangian
+from archeng.handlers.rank_based import MultipleConstraintRanking, StochasticRanking
+from archeng.handlers.resampling import DeathPenalty, Resampling
 
-__all__ = ["ArchSearch", "Handler", "Population", "Repairs", "Search", "make_handler"]
+__all__ = [
+    "ActiveSet",
+    "Arch",
+    "ArchSearch",
+    "AugmentedLagrangian",
+    "BoxPenalty",
+    "DeathPenalty",
+    "Handler",
+    "HandlerParts",
+    "MultipleConstraintRanking",
+    "NoOptions",
+    "Population",
+    "RepairsMany",
+    "Resampling",
+    "Search",
+    "StochasticRanking",
+    "as_it_is",
+]

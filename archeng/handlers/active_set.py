@@ -1,9 +1,9 @@
 r"""Active-set (1+1)-ES for explicit constraints [A16, A17].
 
 [A16] D. V. Arnold, An Active-Set Evolution Strategy for Optimization with Known Constraints, PPSN
-2016.
+2016, doi:10.1007/978-3-319-45823-6_18.
 [A17] D. V. Arnold, Reconsidering Constraint Release for Active-Set Evolution Strategies, GECCO
-2017.
+2017, doi:10.1145/3071178.3071294.
 
 One parent, one offspring, no covariance matrix. Limits in the *working set* are kept: the
 offspring x + sigma z is projected onto the nearest feasible point at which they are all reached.
@@ -34,8 +34,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import NeverStops, Population, Search, as_sampled, plain_search
-from archeng.known import Found, Known
+from archeng.handlers.base import Handler, Population, Search, as_sampled, plain_search
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
 
@@ -46,35 +46,19 @@ _NOISE = 32.0  # times the rounding noise of a row
 
 @dataclass(frozen=True, eq=False)
 class ActiveSetSearch(Search):
-    """The search with its working set; the parent is the anchor.
-
-    Attributes
-    ----------
-    rows : tuple of int
-    sides : ndarray, shape (k,)
-    simulated : bool
-        Whether the parent was simulated.
-    objective : float or None
-        Of the parent, if its simulation did not fail.
-    suspended : bool
-        Whether a limit of the working set is not kept by the present offspring.
-    """
+    """The search with its working set; the parent is the anchor."""
 
     rows: tuple[int, ...]
     sides: Floats
-    simulated: bool = False
-    objective: float | None = None
-    suspended: bool = False
+    simulated: bool = False  # whether the parent was simulated
+    objective: float | None = None  # of the parent, if its simulation did not fail
+    suspended: bool = False  # whether the offspring does without a limit of the working set
 
 
-class ActiveSet(NeverStops):
+class ActiveSet(Handler[ActiveSetSearch]):
     """The active-set (1+1)-ES as a handler; generations have one candidate."""
 
-    outside = False
     state_type = ActiveSetSearch
-
-    def __init__(self, repairer: Repairer) -> None:
-        self._repairer = repairer
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ActiveSetSearch:
         """Start at a feasible point, which is the first candidate."""
@@ -87,14 +71,12 @@ class ActiveSet(NeverStops):
         return replace(search, n_active=len(rows), rows=tuple(rows.tolist()), sides=sides)
 
     def ask(
-        self, search: ActiveSetSearch, rng: np.random.Generator, known: Known
+        self, search: ActiveSetSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[ActiveSetSearch, Population]:
         """Make the offspring: the parent itself until it was simulated."""
         parent = search.anchor
         if not search.simulated:
-            return search, Population(
-                parent[None], (as_sampled(self._repairer.feasible_set, parent),)
-            )
+            return search, Population(parent[None], (as_sampled(self._set, parent),))
         x = sample(search.state, search.parameters, rng)
         rows = np.array(search.rows, dtype=np.intp)
         keep = np.ones(len(rows), dtype=bool)
@@ -113,12 +95,12 @@ class ActiveSet(NeverStops):
         self,
         search: ActiveSetSearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> ActiveSetSearch:
         """Accept a better offspring; adapt working set and step size."""
-        objective = float(found.objectives[0])
+        objective = float(outcomes.objectives[0])
         better = bool(
             np.isfinite(objective) and (search.objective is None or objective < search.objective)
         )

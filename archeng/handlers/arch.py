@@ -3,18 +3,30 @@
 The order of events is that of the paper: repair the mean and adapt alpha, sample and repair the
 candidates, (simulate), rank by R_T, update CMA-ES with the candidates as sampled: the repaired
 points are used for the objective only.
+
+[SA22] N. Sakamoto, Y. Akimoto, Adaptive Ranking-based Constraint Handling for Explicitly
+Constrained Black-Box Optimization, Evolutionary Computation 30(4), 2022,
+doi:10.1162/evco_a_00310, arXiv:1811.00764. Equations by their label and printed number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import NeverStops, Population, Search, plain_search, updated
-from archeng.known import Found, Known, Limits
+from archeng.handlers.base import (
+    Handler,
+    HandlerParts,
+    Population,
+    RepairsMany,
+    Search,
+    plain_search,
+    updated,
+)
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
 from archeng.settings import Settings
@@ -22,15 +34,6 @@ from archeng.strategy import default_population_size, sample
 
 _COINCIDE = 1e-8  # in standard deviations of the search distribution
 _REMEMBERED = 500  # designs among which repeated ones are looked for
-
-
-class Repairs(Protocol):
-    """Whoever repairs a whole generation."""
-
-    def repair_all(
-        self, points: Floats, distribution: Distribution, anchor: Floats | None
-    ) -> list[Repair]:
-        """Repair points (k, n) in the metric of the distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,50 +47,37 @@ class ArchSearch(Search):
 A = TypeVar("A", bound=ArchSearch)
 
 
-class Arch(NeverStops):
-    """ARCH as a handler. It also ranks by simulated constraints.
+class Arch(Handler[ArchSearch]):
+    """ARCH as a handler. It also ranks by simulated constraints."""
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Repairs the mean.
-    team : Repairs
-        Repairs whole generations; the repairer itself, or several processes.
-    settings : Settings
-    limits : Limits
-        Of the simulated constraints.
-    """
-
-    outside = False
+    handles_simulated = True
     state_type = ArchSearch
 
-    def __init__(
-        self, repairer: Repairer, team: Repairs, settings: Settings, limits: Limits | None = None
-    ) -> None:
-        self._repairer, self._team, self._settings = repairer, team, settings
-        self._limits = limits or Limits()
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._team, self._limits = parts.team, parts.limits
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
         return begin(distribution, anchor, size)
 
-    def ask(self, search: A, rng: np.random.Generator, known: Known) -> tuple[A, Population]:
+    def ask(self, search: A, rng: np.random.Generator, past: PastCalls) -> tuple[A, Population]:
         """Adapt alpha, sample and repair the candidates."""
         search = adapt_alpha(search, self._repairer)
-        points = known.last(_REMEMBERED).points if self._settings.reuse_designs else None
+        points = past.last(_REMEMBERED).points if self._settings.reuse_designs else None
         return search, sample_population(search, self._team, rng, points)
 
     def tell(
         self,
         search: A,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> A:
         """Rank by R_T and update CMA-ES."""
-        violations = self._limits.violations(found.simulated)
-        return advance(search, population, found.objectives, self._settings, violations)
+        violations = self._limits.violations(outcomes.simulated)
+        return advance(search, population, outcomes.objectives, self._settings, violations)
 
 
 def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> ArchSearch:
@@ -119,30 +109,27 @@ def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) ->
 
 
 def sample_population(
-    search: Search,
-    repairer: Repairs,
-    rng: np.random.Generator,
-    known: Floats | None = None,
+    search: Search, repairer: RepairsMany, rng: np.random.Generator, past: Floats | None = None
 ) -> Population:
-    """Sample and repair the candidates; ``known`` as in :func:`repair_population`."""
+    """Sample and repair the candidates; ``past`` as in :func:`repair_population`."""
     x = sample(search.state, search.parameters, rng)
-    return repair_population(search, repairer, x, known)
+    return repair_population(search, repairer, x, past)
 
 
 def repair_population(
-    search: Search, repairer: Repairs, x: Floats, known: Floats | None = None
+    search: Search, repairer: RepairsMany, x: Floats, past: Floats | None = None
 ) -> Population:
     """Repair sampled candidates x (lambda, n).
 
-    ``known`` (k, n) are designs simulated before: repaired points that coincide with one of
+    ``past`` (k, n) are designs simulated before: repaired points that coincide with one of
     them are replaced by it, so that it need not be simulated again.
     """
     repairs = repairer.repair_all(x, search.distribution, search.anchor)
-    return Population(x, tuple(_coincide(repairs, search.distribution, known)))
+    return Population(x, tuple(_coincide(repairs, search.distribution, past)))
 
 
 def _coincide(
-    repairs: list[Repair], distribution: Distribution, known: Floats | None
+    repairs: list[Repair], distribution: Distribution, past: Floats | None
 ) -> list[Repair]:
     """Make repaired points that differ by rounding only identical, so that they tie in f.
 
@@ -150,7 +137,7 @@ def _coincide(
     errors far below any step of the search.
     """
     tolerance = _COINCIDE + _rounding(distribution)
-    points = [] if known is None else list(known)
+    points = [] if past is None else list(past)
     whitened = list(distribution.whiten(np.reshape(points, (-1, distribution.n))))
     result = []
     for repair in repairs:

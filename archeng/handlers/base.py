@@ -8,16 +8,19 @@ memory of its own, so that a run can be written to a file and read again at any 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from archeng.checks import unknown_options
 from archeng.distribution import Distribution, Floats
-from archeng.known import Found, Known
+from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
-from archeng.repair import Repair, RepairKind
+from archeng.outcomes import Limits, Outcomes, PastCalls, Sides
+from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
 from archeng.strategy import (
     Parameters,
@@ -38,22 +41,12 @@ class Search:
 
     All fields, also those of subclasses, are numbers, texts, enumerations, arrays, None, or
     frozen dataclasses and tuples of these: what a file can hold.
-
-    Attributes
-    ----------
-    population_size : int
-    state : State
-        CMA-ES.
-    anchor : ndarray, shape (n,)
-        A known feasible point.
-    n_active : int
-        Active rows at the repaired mean, or in the working set.
     """
 
     population_size: int
-    state: State
-    anchor: Floats
-    n_active: int
+    state: State  # CMA-ES
+    anchor: Floats  # a known feasible point (n,)
+    n_active: int  # active rows at the repaired mean, or in the working set
 
     @property
     def parameters(self) -> Parameters:
@@ -67,6 +60,7 @@ class Search:
 
 
 S = TypeVar("S", bound=Search)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,46 +79,115 @@ class Population:
         return np.array([r.distance_squared for r in self.repairs])
 
 
-class Handler(Protocol[S]):
-    """How constraints are handled. Pure: everything that changes is in the `Search`."""
+class RepairsMany(Protocol):
+    """Whoever repairs a whole generation."""
 
-    @property
-    def outside(self) -> bool:
-        """Whether designs that violate constraints are simulated."""
+    def repair_all(
+        self, points: Floats, distribution: Distribution, anchor: Floats | None
+    ) -> list[Repair]:
+        """Repair points (k, n) in the metric of the distribution."""
 
-    @property
-    def state_type(self) -> type[S]:
-        """What :meth:`init` returns: needed to read it from a file."""
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a handler that has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class HandlerParts:
+    """What handlers are made of."""
+
+    repairer: Repairer  # repairs single points; it holds the feasible set
+    team: RepairsMany  # repairs whole generations: the repairer itself, or several processes
+    settings: Settings
+    wide: Distribution  # the initial search distribution, around any mean
+    limits: Limits  # of the simulated constraints
+
+    def options(self, kind: type[T]) -> T:
+        """Return ``settings.handler_options`` as a dataclass, which checks them.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such option, or its value is refused.
+        """
+        given = self.settings.handler_options
+        names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+        if given.keys() - set(names):
+            where = f"handler={self.settings.handler!r}"
+            raise SettingsError(unknown_options(where, given.keys() - set(names), names))
+        return kind(**given)
+
+
+class Handler(ABC, Generic[S]):
+    """How constraints are handled, by four verbs. Pure: all that changes is in the `Search`.
+
+    A new handler is a subclass in a module of its own, and a line in
+    :data:`archeng.runner.handlers.HANDLERS`.
+    """
+
+    state_type: type[S]  # what `init` returns: needed to read it from a file
+    outside: ClassVar[bool] = False  # whether designs that violate constraints are simulated
+    handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
+
+    def __init__(self, parts: HandlerParts) -> None:
+        self._repairer, self._settings = parts.repairer, parts.settings
+        self._set = parts.repairer.feasible_set
+        self._options(parts)
+
+    def _options(self, parts: HandlerParts) -> None:
+        """Read ``settings.handler_options``; by default there may be none."""
+        parts.options(NoOptions)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
-        """Start a restart at a feasible point, with a population size (None: the default)."""
+        """Start a restart at a feasible point, with a population size (None: the default).
 
-    def ask(self, search: S, rng: np.random.Generator, known: Known) -> tuple[S, Population]:
-        """Make the candidates of the next generation; ``known`` are the calls so far.
+        States with fields of their own need an init of their own.
+        """
+        return self.state_type(**vars(plain_search(distribution, anchor, size)))
+
+    @abstractmethod
+    def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
+        """Make the candidates of the next generation; ``past`` are the calls so far.
 
         The state of CMA-ES stays as it is.
         """
 
+    @abstractmethod
     def tell(
         self,
         search: S,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
 
     def stop(self, search: S) -> StopReason | None:
-        """Return why nothing more is expected of this restart, if that is so."""
-
-
-class NeverStops:
-    """A handler that leaves it to the tests of CMA-ES when a restart ends."""
-
-    def stop(self, search: Search) -> StopReason | None:
-        """Return None: there is always something to expect."""
+        """Return why nothing more is expected of this restart; None leaves it to CMA-ES's tests."""
         return None
+
+
+class RowSides:
+    """The limits of all rows as functions g(x) <= 0, as penalty and ranking methods want them."""
+
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        self._set = feasible_set
+        self.sides = Sides.of(feasible_set.lower, feasible_set.upper)
+
+    def __len__(self) -> int:
+        return len(self.sides.index)
+
+    def values(self, points: Floats) -> Floats:
+        """Return g (p, k) at points (p, n); NaN where a row is undefined."""
+        rows = np.array([self._set.values(x) for x in points]).reshape(len(points), -1)
+        return self.sides.excess(rows)
+
+    def violations(self, points: Floats) -> Floats:
+        """Return max(g, 0), shape (p, k); infinite where a row is undefined."""
+        g = self.values(points)
+        return np.where(np.isnan(g), np.inf, np.maximum(g, 0.0))
 
 
 def plain_search(distribution: Distribution, anchor: Floats, size: int | None) -> Search:

@@ -2,7 +2,7 @@ r"""AP-BCH: adaptive penalty for box constraints [HNGK09 sec. IV-B].
 
 [HNGK09] N. Hansen, A. Niederberger, L. Guzzella, P. Koumoutsakos, A Method for Handling
 Uncertainty in Evolutionary Optimization with an Application to Feedback Control of Combustion,
-IEEE Transactions on Evolutionary Computation 13(1), 2009.
+IEEE Transactions on Evolutionary Computation 13(1), 2009, doi:10.1109/TEVC.2008.924423.
 
 The simulator is called at the nearest point of the box; CMA-ES minimises
 
@@ -17,7 +17,8 @@ xi_i          scaling of the coordinates (n,)                       ``scaling``
 delta_fit     median interquartile range of f                       ``typical_range``
 ============  ====================================================  ==================
 
-[SA22] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09].
+[SA22 (3)] prints the penalty without the scaling of the coordinates; here it is as in [HNGK09]
+([SA22] see :mod:`archeng.ranking`).
 Weights grow by 1.1^min(1, mu_eff / (10 n)) as in Hansen's own code, which calls the printed max a
 bug: with max they grow so fast that a sphere with n = 50 was not solved.
 """
@@ -30,18 +31,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
+from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    NeverStops,
+    Handler,
+    HandlerParts,
     Population,
     Search,
     last_if_undefined,
     plain_search,
     updated,
 )
-from archeng.known import Found, Known
-from archeng.model import FeasibleSet
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair, RepairKind
-from archeng.settings import Settings
 from archeng.strategy import sample
 
 
@@ -53,15 +54,21 @@ class PenaltySearch(Search):
     ranges: Floats
 
 
-class BoxPenalty(NeverStops):
+class BoxPenalty(Handler[PenaltySearch]):
     """AP-BCH as a handler, for models with bounds only."""
 
-    outside = False
     state_type = PenaltySearch
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._settings = settings
-        self._low, self._high = feasible_set.box()
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        fs = self._set
+        if fs.m > len(fs.bounded):
+            row = fs.rows[len(fs.bounded)]
+            raise SettingsError(
+                f"handler={self._settings.handler!r} handles bounds of variables only, but the "
+                f'model has the {row.kind.value} constraint {row}; use "arch".'
+            )
+        self._low, self._high = fs.box()
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> PenaltySearch:
         """Start a restart: no weights yet."""
@@ -69,7 +76,7 @@ class BoxPenalty(NeverStops):
         return PenaltySearch(**vars(search), gamma=np.zeros(distribution.n), ranges=np.zeros(0))
 
     def ask(
-        self, search: PenaltySearch, rng: np.random.Generator, known: Known
+        self, search: PenaltySearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[PenaltySearch, Population]:
         """Sample, and clip to the box what is simulated."""
         x = sample(search.state, search.parameters, rng)
@@ -87,14 +94,14 @@ class BoxPenalty(NeverStops):
         self,
         search: PenaltySearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> PenaltySearch:
         """Adapt the weights, rank by the penalised objective, update CMA-ES."""
-        search = self._weighted(search, found.objectives)
+        search = self._weighted(search, outcomes.objectives)
         outside = population.sampled - np.array([r.x for r in population.repairs])
-        total = found.objectives + penalties(
+        total = outcomes.objectives + penalties(
             outside, search.gamma, scaling(np.diag(search.distribution.covariance))
         )
         order = np.argsort(last_if_undefined(total), kind="stable")

@@ -1,13 +1,13 @@
 r"""AL: the adaptive augmented Lagrangian [AP15, AAH16, AAH17] with the median success rule [MSR13].
 
 [AP15] D. V. Arnold, J. Porter, Towards an Augmented Lagrangian Constraint Handling Approach for the
-(1+1)-ES, GECCO 2015.
+(1+1)-ES, GECCO 2015, doi:10.1145/2739480.2754813.
 [AAH16] A. Atamna, A. Auger, N. Hansen, Augmented Lagrangian Constraint Handling for CMA-ES - Case
-of a Single Linear Constraint, PPSN 2016.
+of a Single Linear Constraint, PPSN 2016, doi:10.1007/978-3-319-45823-6_17.
 [AAH17] The same, Linearly Convergent Evolution Strategies via Augmented Lagrangian Constraint
-Handling, FOGA 2017 (several constraints).
+Handling, FOGA 2017 (several constraints), https://hal.science/hal-01455379.
 [MSR13] O. Ait ElHara, A. Auger, N. Hansen, A Median Success Rule for Non-Elitist Evolution
-Strategies, GECCO 2013.
+Strategies: Study of Feasibility, GECCO 2013, 415-422.
 
 ==============  =================================================  =====================
 symbol          meaning                                            name here
@@ -24,8 +24,9 @@ What the publications leave open, and what is done here. The rules need f at the
 simulated in every generation, one call more. The coefficients begin at gamma = 0 and omega = 1;
 starting them from the spread of f and g in the first generation was tried and was worse on g07,
 g09 and g15 of CEC 2006. An equality has two limits, hence two constraints. The median success rule
-compares with the previous generation under the present coefficients. [SA22] prints the case
-distinction of the Lagrangian with the opposite sign.
+compares with the previous generation under the present coefficients. [SA22 sssec:penalty, 2.2.2]
+prints the case distinction of the Lagrangian with the opposite sign ([SA22] see
+:mod:`archeng.ranking`).
 """
 
 from __future__ import annotations
@@ -36,18 +37,17 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
-    NeverStops,
+    Handler,
+    HandlerParts,
     Population,
+    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
     plain_search,
     updated,
 )
-from archeng.handlers.sides import Sides
-from archeng.known import Found, Known
-from archeng.model import FeasibleSet
-from archeng.settings import Settings
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample
 
 D_GAMMA, D_OMEGA, K1, K2 = 5.0, 5.0, 3.0, 5.0  # [AAH17]
@@ -56,44 +56,32 @@ MSR_RATE, MSR_QUANTILE = 0.3, 0.3  # [MSR13]
 
 @dataclass(frozen=True, eq=False)
 class LagrangianSearch(Search):
-    """The search with the coefficients of the Lagrangian, and what they were adapted to.
-
-    Attributes
-    ----------
-    gamma, omega : ndarray, shape (m,)
-    f_mean : float or None
-        Objective at the last mean that was simulated well.
-    g_mean : ndarray, shape (m,)
-        Constraints there.
-    f_before, g_before : ndarray, shapes (k,) and (k, m)
-        Objectives and constraints of the last generation; k = 0 before the first one.
-    q : float
-    """
+    """The search with the coefficients of the Lagrangian, and what they were adapted to."""
 
     gamma: Floats
     omega: Floats
-    f_mean: float | None
-    g_mean: Floats
-    f_before: Floats
-    g_before: Floats
+    f_mean: float | None  # objective at the last mean that was simulated well
+    g_mean: Floats  # constraints (m,) there
+    f_before: Floats  # objectives (k,) of the last generation; k = 0 before the first one
+    g_before: Floats  # its constraints (k, m)
     q: float
 
 
-class AugmentedLagrangian(NeverStops):
+class AugmentedLagrangian(Handler[LagrangianSearch]):
     """AL as a handler. The last candidate of each generation is the mean."""
 
     outside = True
     state_type = LagrangianSearch
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._set, self._settings = feasible_set, settings
-        self._sides = Sides.of(feasible_set)
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._sides = RowSides(self._set)
 
     def init(
         self, distribution: Distribution, anchor: Floats, size: int | None
     ) -> LagrangianSearch:
         """Start a restart: gamma = 0, omega = 1."""
-        m = len(self._sides.row)
+        m = len(self._sides)
         return LagrangianSearch(
             **vars(plain_search(distribution, anchor, size)),
             gamma=np.zeros(m),
@@ -106,7 +94,7 @@ class AugmentedLagrangian(NeverStops):
         )
 
     def ask(
-        self, search: LagrangianSearch, rng: np.random.Generator, known: Known
+        self, search: LagrangianSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[LagrangianSearch, Population]:
         """Sample; the mean is simulated too."""
         x = sample(search.state, search.parameters, rng)
@@ -117,14 +105,14 @@ class AugmentedLagrangian(NeverStops):
         self,
         search: LagrangianSearch,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> LagrangianSearch:
         """Adapt the coefficients at the mean, rank by the Lagrangian, update, adapt sigma."""
         g_all = self._sides.values(population.sampled)
-        f, g = found.objectives[:-1], g_all[:-1]
-        search = self._adapted(search, found.objectives[-1], g_all[-1])
+        f, g = outcomes.objectives[:-1], g_all[:-1]
+        search = self._adapted(search, outcomes.objectives[-1], g_all[-1])
         gamma, omega, q = search.gamma, search.omega, search.q
         values = lagrangian(f, g, gamma, omega)
         before = lagrangian(search.f_before, search.g_before, gamma, omega)

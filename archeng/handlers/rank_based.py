@@ -4,50 +4,47 @@ Both simulate the candidates as sampled, so the simulator must be defined everyw
 
 [G17] R. de Paula Garcia, B. S. L. P. de Lima, A. C. de Castro Lemonge, B. P. Jacob, A rank-based
 constraint handling technique for engineering design optimization problems solved by genetic
-algorithms, Computers and Structures 187, 2017.
+algorithms, Computers and Structures 187, 2017, doi:10.1016/j.compstruc.2017.03.023.
 [RY00] T. P. Runarsson, X. Yao, Stochastic Ranking for Constrained Evolutionary Optimization, IEEE
-Transactions on Evolutionary Computation 4(3), 2000.
+Transactions on Evolutionary Computation 4(3), 2000, doi:10.1109/4235.873238.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats, Integers
+from archeng.checks import is_real, shown
+from archeng.distribution import Floats, Integers
+from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    NeverStops,
+    Handler,
+    HandlerParts,
     Population,
+    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
-    plain_search,
     updated,
 )
-from archeng.handlers.sides import Sides
-from archeng.known import Found, Known
-from archeng.model import FeasibleSet
-from archeng.settings import Settings
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample
 
 
-class _Ranked(NeverStops):
+class _Ranked(Handler[Search]):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True
     state_type = Search
 
-    def __init__(self, feasible_set: FeasibleSet, settings: Settings) -> None:
-        self._set, self._settings = feasible_set, settings
-        self._sides = Sides.of(feasible_set)
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
-        """Start a restart."""
-        return plain_search(distribution, anchor, size)
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._sides = RowSides(self._set)
 
     def ask(
-        self, search: Search, rng: np.random.Generator, known: Known
+        self, search: Search, rng: np.random.Generator, past: PastCalls
     ) -> tuple[Search, Population]:
         """Sample; nothing is repaired."""
         x = sample(search.state, search.parameters, rng)
@@ -57,12 +54,12 @@ class _Ranked(NeverStops):
         self,
         search: Search,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> Search:
         """Order the candidates and update CMA-ES."""
-        f = last_if_undefined(found.objectives)
+        f = last_if_undefined(outcomes.objectives)
         order = self._order(f, self._sides.violations(population.sampled), rng)
         return updated(search, population.sampled[order], self._settings)
 
@@ -77,13 +74,29 @@ class MultipleConstraintRanking(_Ranked):
         return np.argsort(mcr_fitness(f, violations), kind="stable")
 
 
+@dataclass(frozen=True, kw_only=True)
+class StochasticRankingOptions:
+    """``ranking_probability`` of comparing by the objective though a candidate is infeasible."""
+
+    ranking_probability: float = 0.45
+
+    def __post_init__(self) -> None:
+        p = self.ranking_probability
+        if not is_real(p) or not 0 <= p <= 1:
+            raise SettingsError(
+                f"ranking_probability must be a number between 0 and 1, got {shown(p)}."
+            )
+
+
 class StochasticRanking(_Ranked):
     """Stochastic ranking: a bubble sort that now and then ignores the violations."""
 
+    def _options(self, parts: HandlerParts) -> None:
+        self._probability = parts.options(StochasticRankingOptions).ranking_probability
+
     def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
         total = np.sum(violations**2, axis=1)
-        probability = self._settings.handler_options.get("ranking_probability", 0.45)
-        return stochastic_order(f, total, probability, rng)
+        return stochastic_order(f, total, self._probability, rng)
 
 
 def competition_ranks(values: Floats) -> Floats:

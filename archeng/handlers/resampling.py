@@ -1,61 +1,67 @@
-"""Resampling and death penalty [SA22 ssec:cht]: candidates are drawn until they are feasible.
+"""Resampling and death penalty [SA22 ssec:cht, 2.2.1]: candidates are drawn until feasible.
 
 Samples that violate a row are thrown away and drawn again, at most ``max_samples`` per
 generation. If there are still fewer than lambda feasible ones, infeasible samples fill the
 population and rank last, without a call. With ``max_samples`` equal to lambda nothing is drawn
-again: the death penalty.
+again: the death penalty. [SA22] see :mod:`archeng.ranking`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.checks import integer
+from archeng.errors import SettingsError
 from archeng.handlers.base import (
-    NeverStops,
+    Handler,
+    HandlerParts,
+    NoOptions,
     Population,
     Search,
     as_sampled,
     last_if_undefined,
-    plain_search,
     updated,
 )
-from archeng.known import Found, Known
-from archeng.model import FeasibleSet
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair
-from archeng.settings import Settings
 from archeng.strategy import sample
 
 
-class Resampling(NeverStops):
-    """Draws again what violates a row.
+@dataclass(frozen=True, kw_only=True)
+class ResamplingOptions:
+    """``max_samples`` per generation; not fewer than candidates are drawn in any case."""
 
-    Parameters
-    ----------
-    feasible_set : FeasibleSet
-    settings : Settings
-    max_samples : int or None
-        Most samples per generation; None for lambda, the death penalty.
-    """
+    max_samples: int = 500
 
-    outside = False
+    def __post_init__(self) -> None:
+        integer("max_samples", self.max_samples, 1)
+
+
+class Resampling(Handler[Search]):
+    """Draws again what violates a row."""
+
     state_type = Search
 
-    def __init__(
-        self, feasible_set: FeasibleSet, settings: Settings, max_samples: int | None
-    ) -> None:
-        self._set, self._settings, self._max_samples = feasible_set, settings, max_samples
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        for row in self._set.rows:
+            if row.equality:
+                raise SettingsError(
+                    f"handler={self._settings.handler!r} waits for samples that are feasible by "
+                    f'chance, and none satisfies the equality {row}; use "arch".'
+                )
 
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> Search:
-        """Start a restart."""
-        return plain_search(distribution, anchor, size)
+    def _options(self, parts: HandlerParts) -> None:
+        self._max_samples = parts.options(ResamplingOptions).max_samples
 
     def ask(
-        self, search: Search, rng: np.random.Generator, known: Known
+        self, search: Search, rng: np.random.Generator, past: PastCalls
     ) -> tuple[Search, Population]:
         """Sample until lambda candidates are feasible, or the samples are used up."""
         size = search.parameters.population_size
-        left = max(self._max_samples or size, size)
+        left = max(self._max_samples, size)
         feasible: list[Repair] = []
         others: list[Repair] = []
         while left > 0 and len(feasible) < size:
@@ -72,10 +78,18 @@ class Resampling(NeverStops):
         self,
         search: Search,
         population: Population,
-        found: Found,
-        known: Known,
+        outcomes: Outcomes,
+        past: PastCalls,
         rng: np.random.Generator,
     ) -> Search:
         """Rank by the objective; candidates without one come last, in the order of sampling."""
-        order = np.argsort(last_if_undefined(found.objectives), kind="stable")
+        order = np.argsort(last_if_undefined(outcomes.objectives), kind="stable")
         return updated(search, population.sampled[order], self._settings)
+
+
+class DeathPenalty(Resampling):
+    """Draws once: candidates that violate a row rank last."""
+
+    def _options(self, parts: HandlerParts) -> None:
+        parts.options(NoOptions)
+        self._max_samples = 1

@@ -1,12 +1,13 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
+from archeng.journal.database import StoredCall, is_database
+from archeng.journal.lock import is_written
 from archeng.journal.store import (
     Journal,
-    StoredCall,
     finished_designs,
     has_log,
     is_still,
-    is_written,
+    opened_journal,
     readable,
 )
 
@@ -15,7 +16,9 @@ __all__ = [
     "StoredCall",
     "finished_designs",
     "has_log",
+    "is_database",
     "is_still",
     "is_written",
+    "opened_journal",
     "readable",
 ]

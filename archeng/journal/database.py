@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from archeng.checks import file_path
 from archeng.codec import dumps
 from archeng.errors import JournalError
-from archeng.journal.rows import COLUMNS, checksum
+from archeng.records import CallRecord
 
 _APPLICATION_ID = 0x41524348  # "ARCH"
-# Versions that brought the column, then checksums and candidates, then one tree as the state.
-_DETAILS, _CHECKSUMS, _TREE = 3, 4, 5
-_FORMAT_VERSION = _TREE
-_READABLE = range(2, _FORMAT_VERSION + 1)
+_SQLITE = b"SQLite format 3\0"  # how its files begin
+DETAILS, CHECKSUMS, FORMAT_VERSION = 3, 4, 5
+"""Versions that brought the column, then checksums and candidates, then one tree as the state."""
+
+_READABLE = range(2, FORMAT_VERSION + 1)
 
 _SCHEMA = """
 CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER);
@@ -42,22 +48,6 @@ CREATE TABLE candidates (
 """
 
 
-def call_columns(version: int) -> str:
-    """Return the columns of a call for a SELECT, also where the file's version has not all."""
-    names = ", ".join(COLUMNS)
-    return names if version >= _DETAILS else names.replace("details", "'{}' AS details")
-
-
-def checksum_column(version: int) -> str:
-    """Return what to SELECT for the checksum of a row."""
-    return "checksum" if version >= _CHECKSUMS else "NULL"
-
-
-def has_candidates(version: int) -> bool:
-    """Whether files of a version hold the candidates of the open generation."""
-    return version >= _CHECKSUMS
-
-
 def version_of(connection: sqlite3.Connection) -> int:
     """Return the version of the file's format."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -68,7 +58,7 @@ def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
     remove(file)
     with contextlib.closing(connect(file, "mode=rwc")) as connection:
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("BEGIN")
         for statement in _SCHEMA.split(";\n"):
             if statement.strip():
@@ -80,11 +70,6 @@ def write_new(file: Path, header: Mapping[str, Any], state: Any) -> None:
         text = dumps(state)
         connection.execute("INSERT INTO state VALUES (1, ?, ?)", (text, checksum(text)))
         connection.execute("COMMIT")
-
-
-def is_current(version: int) -> bool:
-    """Whether files of a version can be written to; earlier ones are only read."""
-    return version == _FORMAT_VERSION
 
 
 def remove(file: Path) -> None:
@@ -133,11 +118,17 @@ def check_one_name(file: Path) -> None:
         )
 
 
+def is_database(file: Path) -> bool:
+    """Whether a file is an SQLite database, as journals are."""
+    with file.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
+
+
 def check(file: Path, how: str = "mode=ro") -> None:
     """Raise unless the file is a journal of this version. Never writes to it."""
-    with guard(file), file.open("rb") as stream:
-        beginning = stream.read(16)
-    if beginning != b"SQLite format 3\0":
+    with guard(file):
+        ours = is_database(file)
+    if not ours:
         raise JournalError(f"{file}: is not an archeng journal.")
     with guard(file), contextlib.closing(connect(file, how)) as connection:
         kind = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -147,7 +138,7 @@ def check(file: Path, how: str = "mode=ro") -> None:
         if version not in _READABLE:
             raise JournalError(
                 f"{file}: journal version {version}, this archeng reads {_READABLE[0]} to "
-                f"{_FORMAT_VERSION}."
+                f"{FORMAT_VERSION}."
             )
         connection.execute("SELECT COUNT(*) FROM state").fetchone()
 
@@ -169,3 +160,114 @@ def trouble(file: Path, error: Exception) -> JournalError:
             "some space; what was finished before is safe, and archeng.resume() goes on from it."
         )
     return JournalError(f"{file}: the file is damaged or not a journal ({error}).")
+
+
+# -- rows: records of calls as values, and checksums of what was written ----------------------
+
+_Column = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # what is written, what is read
+
+
+def _real(value: float) -> float:
+    """Return a float; SQLite does not keep the sign of zero."""
+    return float(value) + 0.0
+
+
+_COUNT: _Column = (int, int)
+_TEXT: _Column = (str, str)
+_REAL: _Column = (_real, float)
+_NULL_OR_REAL: _Column = (
+    lambda value: None if math.isnan(value) else _real(value),
+    lambda value: math.nan if value is None else float(value),
+)
+_VECTOR: _Column = (lambda value: value.tobytes(), lambda blob: np.frombuffer(blob, dtype=float))
+
+_COLUMNS = {
+    "generation": _COUNT,
+    "position": _COUNT,
+    "restart": _COUNT,
+    "x": _VECTOR,
+    "sampled": _VECTOR,
+    "objective": _NULL_OR_REAL,
+    "status": _TEXT,
+    "message": _TEXT,
+    "seconds": _REAL,
+    "attempts": _COUNT,
+    "max_violation": _REAL,
+    "repair_kind": _TEXT,
+    "repair_solver": _TEXT,
+    "repair_iterations": _COUNT,
+    "repair_distance_squared": _NULL_OR_REAL,
+    "kkt_residual": _NULL_OR_REAL,
+}
+_DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers")
+COLUMNS = (*_COLUMNS, "details")
+"""``details`` is JSON: what only some calls have."""
+
+
+class StoredCall(NamedTuple):
+    """A finished call: the position of its candidate, and its record."""
+
+    position: int
+    call: CallRecord
+
+
+def to_row(position: int, call: CallRecord) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS` as SQLite gives them back, and their checksum."""
+    details = {name: getattr(call, name) for name in _DETAILS if getattr(call, name)}
+    if math.isfinite(call.elapsed):
+        details["elapsed"] = round(call.elapsed, 3)
+    row = [
+        write(position if name == "position" else getattr(call, name))
+        for name, (write, _) in _COLUMNS.items()
+    ]
+    row.append(json.dumps(details))
+    return (*row, checksum(*row))
+
+
+def from_row(index: int, row: Sequence[Any]) -> StoredCall:
+    """Return position and record of a call."""
+    pairs = zip(_COLUMNS.items(), row, strict=False)  # details follow
+    columns = {name: read(value) for (name, (_, read)), value in pairs}
+    details = json.loads(row[len(_COLUMNS)])
+    position: int = columns.pop("position")
+    call = CallRecord(
+        index=index,
+        **columns,
+        constraints={str(k): float(v) for k, v in details.get("constraints", {}).items()},
+        violated=tuple(str(name) for name in details.get("violated", ())),
+        outputs=dict(details.get("outputs", {})),
+        repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
+        repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
+        elapsed=float(details.get("elapsed", math.nan)),
+    )
+    return StoredCall(position, call)
+
+
+def checksum(*values: Any) -> int:
+    """Return a number that changes with every single bit of the values (CRC-32).
+
+    Values are what SQLite gives back: int, float, str, bytes or None.
+    """
+    return zlib.crc32(repr(values).encode("utf-8", "backslashreplace"))
+
+
+def verified(file: Path, table: str, named: str, row: Sequence[Any]) -> Sequence[Any]:
+    """Return the values of a row, whose last one is its checksum.
+
+    Rows of files that earlier versions wrote have none (None), and are taken as they are.
+    ``named`` says what the first values are, by which the row is known.
+
+    Raises
+    ------
+    JournalError
+        If the values are not those that were written; it names the row.
+    """
+    *values, stored = row
+    if stored is not None and stored != checksum(*values):
+        key = ", ".join(str(value) for value in values[: len(named.split(" and "))])
+        where = f"table {table}, {named} {key}" if named else f"table {table}"
+        raise JournalError(
+            f"{file}: the file is damaged: a row is not what was written ({where}). Use a copy "
+            "from before the damage."
+        )
+    return values

@@ -21,7 +21,7 @@ else:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
 
 
-_PATIENCE = 0.25  # seconds: somebody may just be looking, see `is_held`
+_PATIENCE = 0.25  # seconds: somebody may just be looking, see `is_written`
 
 
 class Lock:
@@ -68,7 +68,7 @@ class Lock:
             os.close(self._descriptor)
 
 
-def is_held(journal: Path) -> bool:
+def is_written(journal: Path) -> bool:
     """Whether some process writes a journal. Makes no file, and keeps nobody from writing."""
     try:
         descriptor = os.open(_path(journal), os.O_RDONLY if os.name != "nt" else os.O_RDWR)

@@ -12,26 +12,18 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from archeng.codec import dumps, loads
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
-from archeng.journal.lock import Lock, is_held
-from archeng.journal.rows import COLUMNS, checksum, from_row, to_row, verified
+from archeng.journal.database import COLUMNS, StoredCall, checksum, from_row, to_row, verified
+from archeng.journal.lock import Lock, is_written
 from archeng.records import CallRecord
 
-_STRANGE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _Noted = TypeVar("_Noted")
 _LATEST, _MOVES = "latest", "moves"  # keys of the header that change
 _SLOW = 1.0  # seconds since the log was emptied after which a call empties it as well
@@ -42,14 +34,6 @@ _ADD_CALL = (
     "WHERE calls.x = excluded.x AND calls.status NOT IN ('ok', 'reused')"
 )
 """Only a failed call of the same design may be made again."""
-
-
-@dataclass(frozen=True)
-class StoredCall:
-    """A finished call: where it belongs, and its record."""
-
-    position: int
-    call: CallRecord
 
 
 class Journal:
@@ -83,7 +67,7 @@ class Journal:
             raise JournalError(f"{file}: there is no directory {file.parent}.")
         database.check_free(file)
         lock = Lock(file)
-        with database.guard(file), _release_on_error(lock):
+        with database.guard(file), _on_error(lock.release):
             database.check_free(file)  # somebody else may have been faster
             new = file.with_name(file.name + ".new")  # a half-made file never has the name
             try:
@@ -106,15 +90,16 @@ class Journal:
         database.check(file)
         database.check_one_name(file)
         lock = Lock(file)
-        with database.guard(file), _release_on_error(lock):
+        with database.guard(file), _on_error(lock.release):
             connection = database.connect(file, "mode=rw")
-            connection.execute("PRAGMA synchronous = FULL")
-            problems = connection.execute("PRAGMA quick_check").fetchone()[0]
-            if problems != "ok":
-                raise JournalError(f"{file}: the file is damaged ({problems}).")
-            journal = cls(file, connection, lock)
-            journal._refuse_earlier_versions()
-            journal.lost_log = not logged and not journal.latest().get("closed", False)
+            with _on_error(connection.close):
+                connection.execute("PRAGMA synchronous = FULL")
+                problems = connection.execute("PRAGMA quick_check").fetchone()[0]
+                if problems != "ok":
+                    raise JournalError(f"{file}: the file is damaged ({problems}).")
+                journal = cls(file, connection, lock)
+                journal._refuse_earlier_versions()
+                journal.lost_log = not logged and not journal.latest().get("closed", False)
         return journal
 
     @classmethod
@@ -131,12 +116,14 @@ class Journal:
             return cls(file, database.connect(file, how), None)
 
     def _refuse_earlier_versions(self) -> None:
-        if database.is_current(self._version):
+        if self._version == database.FORMAT_VERSION:
             return
-        self._connection.close()
         seed = "?"
-        with contextlib.suppress(sqlite3.Error, JournalError):
-            seed = str(Journal.read(self.path).header().get("seed"))
+        with (
+            contextlib.suppress(sqlite3.Error, JournalError),
+            contextlib.closing(Journal.read(self.path)) as earlier,
+        ):
+            seed = str(earlier.header().get("seed"))
         raise JournalError(
             f"{self.path}: an earlier archeng wrote this journal (version {self._version}). It can "
             "be read, but its run cannot go on as it is. Begin it anew with the same model, "
@@ -147,7 +134,7 @@ class Journal:
     @property
     def running(self) -> bool:
         """Whether some process holds the lock of this journal."""
-        return self._lock is not None or is_held(self.path)
+        return self._lock is not None or is_written(self.path)
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -274,9 +261,8 @@ class Journal:
 
     def candidates(self) -> Any:
         """Return the candidates that were stored last; None if there are none."""
-        if not database.has_candidates(self._version):
-            return None
-        rows = self._rows("value", "candidates")
+        stored = self._version >= database.CHECKSUMS
+        rows = self._rows("value", "candidates") if stored else []
         return self._json(rows[0][0]) if rows else None
 
     def generations(self) -> list[dict[str, Any]]:
@@ -286,13 +272,14 @@ class Journal:
 
     def calls(self) -> Iterator[StoredCall]:
         """Yield the calls in the run's order."""
-        rows = self._rows(
-            database.call_columns(self._version),
-            "calls ORDER BY generation, position",
-            named="generation and position",
-        )
-        for index, row in enumerate(rows):
-            yield self._call(index, row)
+        columns = ", ".join(COLUMNS)
+        if self._version < database.DETAILS:
+            columns = columns.replace("details", "'{}' AS details")
+        order, named = "calls ORDER BY generation, position", "generation and position"
+        for index, row in enumerate(self._rows(columns, order, named=named)):
+            with readable(self.path):
+                call = from_row(index, row)
+            yield call
 
     def count(self) -> dict[str, int]:
         """Return the number of calls by status."""
@@ -303,24 +290,16 @@ class Journal:
         self, columns: str, rest: str, *arguments: Any, named: str = ""
     ) -> list[Sequence[Any]]:
         """Return rows whose checksums are right; ``named`` says what the first columns are."""
-        total = database.checksum_column(self._version)
+        total = "checksum" if self._version >= database.CHECKSUMS else "NULL"
         with database.guard(self.path):
             query = f"SELECT {columns}, {total} FROM {rest}"
             rows = self._connection.execute(query, arguments).fetchall()
         table = rest.split()[0]
         return [verified(self.path, table, named, row) for row in rows]
 
-    def _call(self, index: int, row: Sequence[Any]) -> StoredCall:
-        try:
-            return StoredCall(*from_row(index, row))
-        except _STRANGE as error:
-            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
-
     def _json(self, text: str) -> Any:
-        try:
+        with readable(self.path):
             return loads(text)
-        except _STRANGE as error:
-            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
 
 @contextlib.contextmanager
@@ -336,6 +315,13 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def opened_journal(path: str | Path) -> Iterator[Journal]:
+    """Open a journal to look at it; strange contents are errors about that journal."""
+    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
+        yield journal
+
+
 def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, CallRecord]:
     """Return all well-ended calls in a journal, by the bytes of their design.
 
@@ -344,28 +330,18 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
     JournalError
         If the journal has other variables.
     """
-    journal = Journal.read(path)
-    try:
-        with readable(path):
-            stored = journal.header()["element_names"]
-            if stored != list(names):
-                raise JournalError(
-                    f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
-                )
-            calls = (stored.call for stored in journal.calls())
-            return {call.x.tobytes(): call for call in calls if call.good}
-    finally:
-        journal.close()
-
-
-def is_written(path: str | Path) -> bool:
-    """Whether some process is writing a journal."""
-    return is_held(Path(path))
+    with opened_journal(path) as journal:
+        stored = journal.header()["element_names"]
+        if stored != list(names):
+            raise JournalError(
+                f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
+            )
+        return {call.x.tobytes(): call for _, call in journal.calls() if call.good}
 
 
 def is_still(path: str | Path) -> bool:
     """Whether nobody writes a journal, and everything is in its one file."""
-    return not has_log(path) and not is_held(Path(path))
+    return not has_log(path) and not is_written(Path(path))
 
 
 def has_log(path: str | Path) -> bool:
@@ -375,9 +351,9 @@ def has_log(path: str | Path) -> bool:
 
 
 @contextlib.contextmanager
-def _release_on_error(lock: Lock) -> Iterator[None]:
+def _on_error(undo: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        lock.release()
+        undo()
         raise

@@ -165,7 +165,7 @@ def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> l
     """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
     if not isinstance(expression, ca.SX | ca.MX):
         raise ModelError(f"{label}: expected a CasADi expression, got {shown(expression)}.")
-    parts = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
+    parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
     if any(part.is_op(op) for part in parts for op in (*_COMPARISONS, ca.OP_NE)):
         raise ModelError(
             f"{label}: a relation ({expression}) cannot also take lower= or upper=; "

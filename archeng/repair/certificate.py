@@ -24,6 +24,8 @@ _POLISH_STEPS = 6  # of Newton's method, to move rows that are a hair outside on
 _POLISHED = 1e-3  # scaled violation beyond which polishing would lead astray
 _TOUCHED = 1e-7  # scaled distance of a row from its limit that polishing removes
 _ON_TARGET = 1e-6  # distance of a pinned row from its boundary, in deviations
+_ACTIVE = 1e-7  # distance from its limit, in deviations, of an active row
+_ACTIVE_MARGINS = 4  # the same in margins
 _RANK = 1e-12  # relative singular values that count as zero
 _HELD = 1e-6  # multiplier of a row that holds the answer, relative to the largest
 
@@ -84,25 +86,33 @@ class Repair:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedPoint:
-    """A certified answer: the vector to simulate and what is known about it."""
+    """A certified answer: the vector to simulate, its rows, and what is known about it.
 
+    ``on_target``: it is feasible, and the pinned rows of an intersection problem lie on their
+    boundaries.
+    """
+
+    problem: Problem
+    answer: SolverAnswer
+    solver: str
     y: Floats
     values: Floats
     feasible: bool
-    residual: float
-    solver: str
-    multipliers: Floats
+    on_target: bool = False
+    residual: float = np.inf
 
 
-def repaired(kind: RepairKind, problem: Problem, point: CertifiedPoint, iterations: int) -> Repair:
+def repaired(kind: RepairKind, point: CertifiedPoint, iterations: int) -> Repair:
     """Return the certificate of a feasible answer."""
-    distribution = problem.metric.distribution
-    active = problem.active(point.values)
-    prices = np.abs(point.multipliers / problem.norms) * problem.reformulation.slopes(point.values)
+    problem = point.problem
+    active = _active(problem, point.values)
+    prices = np.abs(point.answer.multipliers / problem.norms)
+    if problem.reformulation.homogeneous:
+        prices = prices * problem.reformulation.slopes(point.values)
     return Repair(
         kind=kind,
         x=point.y,
-        distance_squared=distribution.distance_squared(problem.x, point.y),
+        distance_squared=problem.metric.distribution.distance_squared(problem.x, point.y),
         max_violation=0.0,
         kkt_residual=point.residual,
         active=active,
@@ -112,53 +122,53 @@ def repaired(kind: RepairKind, problem: Problem, point: CertifiedPoint, iteratio
     )
 
 
-def failed(
-    problem: Problem, point: CertifiedPoint, iterations: int, anchor: Floats | None
-) -> Repair:
+def failed(point: CertifiedPoint, iterations: int, anchor: Floats | None) -> Repair:
     """Return the record of a failure, as far away as the known feasible point if there is one.
 
     A solver that gives up where it began would otherwise get the best g-rank.
     """
-    distribution, x = problem.metric.distribution, problem.x
-    distance = distribution.distance_squared(x, point.y)
+    problem = point.problem
+    squared = problem.metric.distribution.distance_squared
+    distance = squared(problem.x, point.y)
     if anchor is not None:
-        distance = max(distance, distribution.distance_squared(x, anchor))
+        distance = max(distance, squared(problem.x, anchor))
     violation = float(problem.reformulation.written.violations(point.y).max())
-    active = problem.active(point.values)
+    active = _active(problem, point.values)
     return Repair(
         RepairKind.FAILED, point.y, distance, violation, np.inf, active, point.solver, iterations
     )
 
 
-def on_target(problem: Problem, point: CertifiedPoint, limits: RowLimits) -> bool:
-    """Whether the pinned rows of an intersection problem lie on their boundaries."""
-    with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
-        outside = np.maximum(limits[0] - point.values, point.values - limits[1]) / problem.norms
-    return point.feasible and bool(outside.max() <= _ON_TARGET)
+def _active(problem: Problem, values: Floats) -> tuple[int, ...]:
+    """Equalities, and rows that reach a limit to within a few margins or 1e-7 deviations."""
+    fs = problem.feasible_set
+    near = np.maximum(_ACTIVE_MARGINS * problem.margins, _ACTIVE * problem.norms)
+    reached = (values <= fs.lower + near) | (values >= fs.upper - near)
+    return tuple(np.flatnonzero(reached | fs.equality).tolist())
 
 
 def unchanged(fs: FeasibleSet, x: Floats, values: Floats) -> Repair:
     """Return the record of a feasible point, given its rows (m,)."""
     active = np.flatnonzero((values == fs.lower) | (values == fs.upper) | fs.equality)
-    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(int(j) for j in active), "none", 0)
+    return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, tuple(active.tolist()), "none", 0)
 
 
-def is_better(a: CertifiedPoint, b: CertifiedPoint, fs: FeasibleSet) -> bool:
+def is_better(a: CertifiedPoint, b: CertifiedPoint) -> bool:
     """Feasible before infeasible; then the smaller residual, or the smaller violation."""
     if a.feasible != b.feasible:
         return a.feasible
     if a.feasible:
         return a.residual < b.residual
-    return bool(fs.violations_of(a.values).max() < fs.violations_of(b.values).max())
+    violations = a.problem.feasible_set.violations_of
+    return bool(violations(a.values).max() < violations(b.values).max())
 
 
 def certified(
-    problem: Problem, answer: SolverAnswer, limits: RowLimits, name: str
+    problem: Problem, limits: RowLimits, answer: SolverAnswer, solver: str
 ) -> CertifiedPoint:
     """Round the answer to the vector to be simulated; polish it if a row is a hair outside."""
     z, gradient = answer.z, answer.residual
-    y = problem.point(z)
-    values, feasible = problem.reformulation.values(y)
+    y, values, feasible = problem.at(z)
     for _ in range(_POLISH_STEPS):
         if feasible:
             break
@@ -166,14 +176,16 @@ def certified(
         if step is None:
             break
         z, gradient = z + step, None
-        y = problem.point(z)
-        values, feasible = problem.reformulation.values(y)
+        y, values, feasible = problem.at(z)
     if not feasible:
-        return CertifiedPoint(y, values, False, np.inf, name, answer.multipliers)
+        return CertifiedPoint(problem, answer, solver, y, values, feasible)
+    with np.errstate(invalid="ignore", over="ignore"):  # log 0: an infinite row is on no boundary
+        outside = np.maximum(limits[0] - values, values - limits[1]) / problem.norms
+    on_target = bool(outside.max() <= _ON_TARGET)
     if gradient is None:
         gradient = _lagrangian_gradient(problem, y, answer.multipliers)
     residual = gradient / (1.0 + float(np.abs(z).max()))
-    return CertifiedPoint(y, values, True, residual, name, answer.multipliers)
+    return CertifiedPoint(problem, answer, solver, y, values, feasible, on_target, residual)
 
 
 def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits) -> Floats | None:
@@ -193,13 +205,6 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits)
         return None
     step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=_RANK)
     return np.asarray(step, dtype=float)
-
-
-def has_margins(problem: Problem, values: Floats) -> bool:
-    """Whether all rows are at least half a margin inside their limits."""
-    room = problem.slack * problem.norms
-    lower, upper = problem.nearest
-    return bool(np.all((values >= lower - room) & (values <= upper + room)))
 
 
 def steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:

@@ -19,8 +19,8 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.problem import Problem
-from archeng.repair.sqp import Outcome, SolverAnswer
+from archeng.repair.problem import Problem, RowLimits
+from archeng.repair.sqp import Effort, Outcome, SolverAnswer
 
 # Tolerances in standard deviations: the rows are scaled. "sb" suppresses the banner.
 _OPTIONS = {
@@ -36,6 +36,8 @@ _OPTIONS = {
 
 class Ipopt:
     """IPOPT for all repairs of a feasible set."""
+
+    name = "ipopt"
 
     def __init__(self, feasible_set: FeasibleSet, max_iterations: int) -> None:
         fs = feasible_set
@@ -81,12 +83,16 @@ class Ipopt:
         self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
         one_thread.look_again()
 
-    def solve(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> SolverAnswer:
-        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
-        n = problem.feasible_set.n
+    def solve(
+        self, problem: Problem, limits: RowLimits, z: Floats, _effort: Effort | None = None
+    ) -> SolverAnswer:
+        """Minimise |z|^2 / 2 subject to the limits of the rows, starting from ``z``.
+
+        It takes the effort that it was made with.
+        """
         scale = 1.0 / problem.norms
         p = np.concatenate((problem.x, problem.metric.L.reshape(-1, order="F"), scale))
-        result = self._solver(x0=z, p=p, lbg=lower * scale, ubg=upper * scale)
+        result = self._solver(x0=z, p=p, lbg=limits[0] * scale, ubg=limits[1] * scale)
         stats = self._solver.stats()
         solution = np.asarray(result["x"], dtype=float).reshape(-1)
         multipliers = np.asarray(result["lam_g"], dtype=float).reshape(-1)
@@ -97,5 +103,5 @@ class Ipopt:
             "Infeasible_Problem_Detected": Outcome.INFEASIBLE,
         }.get(status, Outcome.FAILED)
         if not np.all(np.isfinite(solution)):
-            return SolverAnswer(Outcome.FAILED, np.zeros(n), np.zeros(len(scale)), 0)
+            return SolverAnswer(Outcome.FAILED, np.zeros_like(z), np.zeros_like(scale), 0)
         return SolverAnswer(outcome, solution, multipliers, int(stats["iter_count"]))

@@ -18,8 +18,8 @@ trusted. The solvers may see rows in another form than they were written
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,24 +34,39 @@ from archeng.repair.certificate import (
     RepairKind,
     certified,
     failed,
-    has_margins,
     is_better,
-    on_target,
     repaired,
     steepness,
     unchanged,
 )
 from archeng.repair.ipopt import Ipopt
-from archeng.repair.problem import Metric, Problem, ProblemMaker, RowLimits
-from archeng.repair.reformulation import Reformulation, reformulated
-from archeng.repair.sqp import NEARBY, QUICK, Outcome, SequentialQp, SolverAnswer
+from archeng.repair.problem import Problem, ProblemMaker, RowLimits
+from archeng.repair.reformulation import reformulated
+from archeng.repair.sqp import (
+    NEARBY,
+    QUICK,
+    THOROUGH,
+    Effort,
+    Outcome,
+    SequentialQp,
+    SolverAnswer,
+)
 from archeng.settings import Settings
 
 _KKT_TOLERANCE = 1e-3  # largest residual of an answer that ends the ladder
 _NEAREST = 1e-6  # residual of a point that is the nearest one but for rounding
 _INSET_STEPS = 6  # of Newton's method, to give a feasible point its margins
 _OTHER = 10.0  # change of a gradient between input and answer that calls for a new scale
-Solver = Callable[..., SolverAnswer]
+
+
+class Attempt(NamedTuple):
+    """A problem, by its kind and limits, and how it is tried: the solver and its start (n,)."""
+
+    kind: RepairKind
+    limits: RowLimits
+    solver: SequentialQp | Ipopt
+    start: Floats
+    effort: Effort = THOROUGH
 
 
 class NearbyPoint(NamedTuple):
@@ -86,11 +101,8 @@ class Repairer:
                 'repair_solver="qp" needs linear rows, but the model has '
                 f'{feasible_set.n_nonlinear} nonlinear ones; use "auto" or "sqp".'
             )
-        self._reformulation: Reformulation | None = None
+        self._intersection_first = self.settings.intersection_first
         self._maker: ProblemMaker | None = None
-        self._metric: Metric | None = None
-        self._sqp: SequentialQp | None = None
-        self._ipopt: Ipopt | None = None
 
     @one_thread
     def repair(self, x: Floats, distribution: Distribution, anchor: Floats | None = None) -> Repair:
@@ -102,10 +114,6 @@ class Repairer:
         distribution : Distribution
         anchor : ndarray, shape (n,), optional
             A known feasible point; the solvers start from it if they fail from ``x``.
-
-        Returns
-        -------
-        Repair
         """
         return self._repair(x, distribution, anchor)
 
@@ -123,36 +131,31 @@ class Repairer:
             return unchanged(fs, x, values)
         first = self._problem(distribution, x, values)
         iterations = 0
-        fallback: tuple[RepairKind, Problem, CertifiedPoint] | None = None
-        for kind, limits, solver, name, start in self._attempts(first, anchor):
-            problem = first
-            answer = solver(problem, *limits, start)
+        fallback: tuple[RepairKind, CertifiedPoint] | None = None
+        for attempt in self._attempts(first, anchor):
+            kind, limits, solver, start, effort = attempt
+            problem, answer = first, solver.solve(first, limits, start, effort)
             iterations += answer.iterations
             converged = answer.outcome is Outcome.CONVERGED
             if kind is RepairKind.INTERSECTION and not converged:
                 continue
             if converged and not fs.is_linear:
-                problem, limits, answer = self._rescaled(problem, limits, answer, solver)
-            point = certified(problem, answer, limits, name)
-            if kind is RepairKind.INTERSECTION and not on_target(problem, point, limits):
+                problem, limits, answer = self._rescaled(problem, attempt, answer)
+            point = certified(problem, limits, answer, solver.name)
+            if kind is RepairKind.INTERSECTION and not point.on_target:
                 continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
-                return repaired(kind, problem, point, iterations)
-            if fallback is None or is_better(point, fallback[2], first.feasible_set):
-                fallback = (kind, problem, point)
+                return repaired(kind, point, iterations)
+            if fallback is None or is_better(point, fallback[1]):
+                fallback = kind, point
         assert fallback is not None
-        kind, problem, point = fallback
+        kind, point = fallback
         if point.feasible:
-            return repaired(kind, problem, point, iterations)
-        return failed(problem, point, iterations, anchor)
+            return repaired(kind, point, iterations)
+        return failed(point, iterations, anchor)
 
     def project(
-        self,
-        x: Floats,
-        distribution: Distribution,
-        rows: Integers,
-        sides: Floats,
-        anchor: Floats,
+        self, x: Floats, distribution: Distribution, rows: Integers, sides: Floats, anchor: Floats
     ) -> Repair:
         """Return the nearest feasible point at which chosen limits are reached.
 
@@ -174,17 +177,17 @@ class Repairer:
         limits = problem.held(rows, sides)
         best: CertifiedPoint | None = None
         iterations = 0
-        for solver, name in self._rungs():
+        for solver in self._solvers():
             for start in (problem.first_start(), distribution.whiten(anchor - x)):
-                answer = solver(problem, *limits, start)
+                answer = solver.solve(problem, limits, start)
                 iterations += answer.iterations
-                point = certified(problem, answer, limits, name)
-                if on_target(problem, point, limits) and point.residual <= _KKT_TOLERANCE:
-                    return repaired(kind, problem, point, iterations)
-                if best is None or is_better(point, best, problem.feasible_set):
+                point = certified(problem, limits, answer, solver.name)
+                if point.on_target and point.residual <= _KKT_TOLERANCE:
+                    return repaired(kind, point, iterations)
+                if best is None or is_better(point, best):
                     best = point
         assert best is not None
-        return failed(problem, best, iterations, anchor)
+        return failed(best, iterations, anchor)
 
     def towards(self, x: Floats, distribution: Distribution, start: Floats) -> Repair:
         """Return a feasible point near x by a short search from a feasible point.
@@ -196,10 +199,11 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return unchanged(fs, x, values)
-        problem, point, iterations = self._short_search(x, values, distribution, start)
+        point = self._short_search(x, values, distribution, start)
+        iterations = point.answer.iterations
         if point.feasible:
-            return repaired(RepairKind.NEAREST, problem, point, iterations)
-        return failed(problem, point, iterations, start)
+            return repaired(RepairKind.NEAREST, point, iterations)
+        return failed(point, iterations, start)
 
     def near(self, x: Floats, distribution: Distribution, start: Floats) -> NearbyPoint | None:
         """Return the point of :meth:`towards` without a record; None if the search fails."""
@@ -207,22 +211,21 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return NearbyPoint(x, True)
-        _, point, _ = self._short_search(x, values, distribution, start)
+        point = self._short_search(x, values, distribution, start)
         return NearbyPoint(point.y, point.residual <= _NEAREST) if point.feasible else None
 
     def _short_search(
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
-    ) -> tuple[Problem, CertifiedPoint, int]:
+    ) -> CertifiedPoint:
         """Search from a feasible point, then from x itself."""
         problem = self._problem(distribution, x, values)
-        solver, name = next(self._rungs())
-        options = {"effort": NEARBY} if name == "sqp" else {}
-        answer = solver(problem, *problem.nearest, distribution.whiten(start - x), **options)
-        point = certified(problem, answer, problem.nearest, name)
-        if not point.feasible:
-            answer = solver(problem, *problem.nearest, problem.first_start(), **options)
-            point = certified(problem, answer, problem.nearest, name)
-        return problem, point, answer.iterations
+        limits, solver = problem.nearest, next(self._solvers())
+        answer = solver.solve(problem, limits, distribution.whiten(start - x), NEARBY)
+        point = certified(problem, limits, answer, solver.name)
+        if point.feasible:
+            return point
+        answer = solver.solve(problem, limits, problem.first_start(), NEARBY)
+        return certified(problem, limits, answer, solver.name)
 
     def inset(self, x: Floats, distribution: Distribution) -> Repair:
         """Return a feasible point as far inside the limits as repaired points are.
@@ -235,88 +238,77 @@ class Repairer:
         if fs.m == 0:
             return unchanged(fs, x, values)
         problem = self._problem(distribution, x, values)
-        if self._sqp is None:
-            self._sqp = SequentialQp(problem.feasible_set)
+        half = problem.slack * problem.norms  # of a margin
+        least, most = problem.nearest[0] - half, problem.nearest[1] + half
         z, y, rows, feasible = np.zeros_like(x), x, problem.values, True
         for _ in range(_INSET_STEPS):
-            if has_margins(problem, rows):
+            if np.all((rows >= least) & (rows <= most)):
                 break
-            step = self._sqp.step(problem, *problem.nearest, z)
+            step = self._sqp.step(problem, z)
             if step is None:
                 break
             z = z + step
-            y = problem.point(z)
-            rows, feasible = problem.reformulation.values(y)
+            y, rows, feasible = problem.at(z)
         if y is x or not feasible:
             return unchanged(fs, x, values)
         return unchanged(fs, y, fs.values(y))
 
     def _rescaled(
-        self, problem: Problem, limits: RowLimits, answer: SolverAnswer, solver: Solver
+        self, problem: Problem, attempt: Attempt, answer: SolverAnswer
     ) -> tuple[Problem, RowLimits, SolverAnswer]:
         """Solve again from the answer if rows are much flatter or steeper there.
 
         Margins are then placed by the gradients at the boundary: a row such as exp(g) is
         repaired like g.
         """
+        as_it_was = problem, attempt.limits, answer
         y = problem.x + problem.metric.L @ answer.z
         flattest, steepest = answer.steepness or steepness(problem, y, answer.multipliers)
         if flattest > 1 / _OTHER and steepest < _OTHER:
-            return problem, limits, answer
-        assert self._maker is not None
-        again = self._maker.make(problem.metric, problem.x, problem.values, scale_at=y)
-        aims = again.nearest if limits is problem.nearest else again.intersection
-        if aims is None:
-            return problem, limits, answer
-        better = solver(again, *aims, answer.z)
-        if better.outcome is not Outcome.CONVERGED:
-            return problem, limits, answer
-        return again, aims, better
+            return as_it_was
+        again = self._problem(problem.metric.distribution, problem.x, problem.values, scale_at=y)
+        limits = again.nearest if attempt.kind is RepairKind.NEAREST else again.intersection
+        if limits is None:
+            return as_it_was
+        better = attempt.solver.solve(again, limits, answer.z, attempt.effort)
+        return (again, limits, better) if better.outcome is Outcome.CONVERGED else as_it_was
 
-    def _attempts(
-        self, problem: Problem, anchor: Floats | None
-    ) -> Iterator[tuple[RepairKind, RowLimits, Solver, str, Floats]]:
+    def _attempts(self, problem: Problem, anchor: Floats | None) -> Iterator[Attempt]:
         """All attempts in order of preference, made lazily."""
-        rungs = list(self._rungs())
         starts = [problem.first_start()]
-        if self.settings.intersection_first and problem.intersection is not None:
+        if self._intersection_first and problem.intersection is not None:
             # An intersection that the fast solver cannot reach is not worth IPOPT's time.
-            solver, name = rungs[0]
-            quick = partial(solver, effort=QUICK) if name == "sqp" else solver
-            yield RepairKind.INTERSECTION, problem.intersection, quick, name, starts[0]
+            kind, fast = RepairKind.INTERSECTION, next(self._solvers())
+            yield Attempt(kind, problem.intersection, fast, starts[0], QUICK)
         if anchor is not None:
             starts.append(problem.metric.distribution.whiten(anchor - problem.x))
-        for solver, name in rungs:
+        for solver in self._solvers():
             for start in starts:
-                yield RepairKind.NEAREST, problem.nearest, solver, name, start
+                yield Attempt(RepairKind.NEAREST, problem.nearest, solver, start)
 
-    def _rungs(self) -> Iterator[tuple[Solver, str]]:
-        fs, choice = self.feasible_set, self.settings.repair_solver
+    def _solvers(self) -> Iterator[SequentialQp | Ipopt]:
+        """Yield the solvers that may be used, the fast one first."""
+        choice = self.settings.repair_solver
         if choice != "ipopt":
-            if self._sqp is None:
-                assert self._reformulation is not None
-                self._sqp = SequentialQp(self._reformulation.feasible_set)
-            yield self._sqp.solve, "qp" if fs.is_linear else "sqp"
+            yield self._sqp
         if choice in ("auto", "ipopt"):
-            yield self._solve_by_ipopt, "ipopt"
+            yield self._ipopt
 
-    def _solve_by_ipopt(
-        self, problem: Problem, lower: Floats, upper: Floats, z: Floats
-    ) -> SolverAnswer:
-        if self._ipopt is None:
-            self._ipopt = Ipopt(problem.feasible_set, self.settings.ipopt_max_iterations)
-        return self._ipopt.solve(problem, lower, upper, z)
+    @cached_property
+    def _sqp(self) -> SequentialQp:
+        assert self._maker is not None
+        return SequentialQp(self._maker.reformulation.feasible_set)
 
-    def _problem(self, distribution: Distribution, x: Floats, values: Floats) -> Problem:
+    @cached_property
+    def _ipopt(self) -> Ipopt:
+        assert self._maker is not None
+        return Ipopt(self._maker.reformulation.feasible_set, self.settings.ipopt_max_iterations)
+
+    def _problem(
+        self, distribution: Distribution, x: Floats, values: Floats, scale_at: Floats | None = None
+    ) -> Problem:
         """Return the repair problem of x, given the rows there as they were written."""
-        if self._reformulation is None or self._maker is None:
-            self._reformulation = reformulated(self.feasible_set, self.around or distribution)
-            self._maker = ProblemMaker(self._reformulation, self.settings.margin)
-        if self._reformulation.homogeneous:
-            values, _ = self._reformulation.values(x)
-        return self._maker.make(self._metric_of(distribution), x, values)
-
-    def _metric_of(self, distribution: Distribution) -> Metric:
-        if self._metric is None or self._metric.distribution is not distribution:
-            self._metric = Metric.of(self.feasible_set, distribution)
-        return self._metric
+        if self._maker is None:
+            reformulation = reformulated(self.feasible_set, self.around or distribution)
+            self._maker = ProblemMaker(reformulation, self.settings.margin)
+        return self._maker.make(distribution, x, values, scale_at)

@@ -31,9 +31,8 @@ import numpy as np
 
 from archeng.blas import one_thread
 from archeng.distribution import Floats
-from archeng.model.functions import connected
-from archeng.repair.iterate import INFINITE, LARGE
-from archeng.repair.step import QP_OPTIONS
+from archeng.model.functions import FastFunction
+from archeng.repair.step import INFINITE, LARGE, daqp
 
 _SMALLEST = 16  # rows of the smallest solver; larger ones are made as they are needed
 
@@ -42,7 +41,7 @@ class LeastDistance:
     """Solves programs of any size; solvers of growing sizes are compiled on first use."""
 
     def __init__(self) -> None:
-        self._solvers: dict[tuple[int, int], _Daqp] = {}
+        self._solvers: dict[tuple[int, int], FastFunction] = {}
 
     def __call__(
         self, root: Floats, g: Floats, A: Floats, low: Floats, high: Floats
@@ -58,45 +57,25 @@ class LeastDistance:
         back = M @ q
         low = np.where(low > -LARGE, low + back, -INFINITE)
         high = np.where(high < LARGE, high + back, INFINITE)
-        v, multipliers = self._solver(len(g), len(A))(M, low, high)
+        v, multipliers = self._least(M, low, high)
         return _solved(root, v - q, transposed=True), multipliers
 
-    def _solver(self, n: int, rows: int) -> _Daqp:
-        size = _SMALLEST
-        while size < rows:
+    def _least(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the least v (n,) with limits of M v, and the multipliers (k,) of the rows."""
+        (k, n), size = M.shape, _SMALLEST
+        while size < k:
             size += size // 4
         if (n, size) not in self._solvers:
-            self._solvers[n, size] = _Daqp(n, size)
-        return self._solvers[n, size]
-
-
-class _Daqp:
-    """DAQP for the least v (n,) with limits of M v, M with up to so many rows."""
-
-    def __init__(self, n: int, rows: int) -> None:
-        shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(rows, n)}
-        solver: Any = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
-        self._in: dict[str, Any] = {}
-        self._out: dict[str, Any] = {}
-        for i in range(solver.n_in()):
-            self._in[solver.name_in(i)] = np.zeros(solver.size_in(i), order="F")
-        for i in range(solver.n_out()):
-            self._out[solver.name_out(i)] = np.zeros(solver.size_out(i)[0])
-        self._in["h"][:] = np.eye(n)
-        self._in["lbx"][:] = -np.inf
-        self._in["ubx"][:] = np.inf
-        self._evaluate = connected(solver, self._in.values(), self._out.values())
-
-    def __call__(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return v (n,) and the multipliers (k,) of the k rows given; the others are void."""
-        k, values = len(M), self._in
-        values["a"][:k] = M
-        values["a"][k:] = 0.0
-        values["lba"][:k, 0], values["lba"][k:] = low, -INFINITE
-        values["uba"][:k, 0], values["uba"][k:] = high, INFINITE
-        self._out["x"][:] = np.nan
-        self._evaluate()
-        return self._out["x"].copy(), self._out["lam_a"][:k].copy()
+            inputs = [ca.MX.sym("M", size, n), ca.MX.sym("low", size), ca.MX.sym("high", size)]
+            solution = daqp(ca.MX.eye(n), ca.DM.zeros(n), *inputs)
+            self._solvers[n, size] = FastFunction.of("least_distance", inputs, list(solution))
+        void = size - k
+        v, multipliers = self._solvers[n, size](
+            np.concatenate((M, np.zeros((void, n)))),
+            np.concatenate((low, np.full(void, -INFINITE))),
+            np.concatenate((high, np.full(void, INFINITE))),
+        )
+        return v, multipliers[:k]
 
 
 def lower_root(W: Floats) -> Floats | None:

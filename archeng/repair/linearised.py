@@ -26,7 +26,8 @@ this size.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -34,10 +35,7 @@ import numpy as np
 from archeng.distribution import Floats, Integers
 from archeng.model import FeasibleSet
 from archeng.model.functions import connected
-from archeng.repair.iterate import INFINITE, LARGE
-from archeng.repair.problem import Problem
 
-_KEPT = 3  # points that are remembered: a trial point is evaluated before its step is computed
 LARGE_MODEL = 20_000
 """Entries of the dense Jacobian, m n, beyond which a model is large."""
 
@@ -50,16 +48,11 @@ def is_large(feasible_set: FeasibleSet) -> bool:
 class SparseRows:
     """Sparse derivatives of the rows of a feasible set.
 
-    Attributes
-    ----------
-    row, variable : ndarray of int
-        Of each nonzero of the Jacobian, by rows.
+    ``row`` and ``variable`` are those of each nonzero of the Jacobian, by rows.
     """
 
-    def __init__(self, feasible_set: FeasibleSet) -> None:
-        fs = feasible_set
-        self.m, self.n, first = fs.m, fs.n, fs.m - fs.n_nonlinear
-        self._first = first
+    def __init__(self, fs: FeasibleSet) -> None:
+        self.m, self.n, self._first = fs.m, fs.n, fs.m - fs.n_nonlinear
         row, variable = np.nonzero(fs.constant_jacobian)
         self._fixed = fs.constant_jacobian[row, variable]
         self._jacobian: _Nonzeros | None = None
@@ -70,7 +63,7 @@ class SparseRows:
             self._hessian = _Nonzeros(fs.nonlinear_hessian.function, 0, None)
             # CasADi counts by columns.
             self._order = np.lexsort((self._jacobian.column, self._jacobian.row))
-            row = np.concatenate((row, first + self._jacobian.row[self._order]))
+            row = np.concatenate((row, self._first + self._jacobian.row[self._order]))
             variable = np.concatenate((variable, self._jacobian.column[self._order]))
         self.row, self.variable = row, variable
         self._ends = np.searchsorted(row, np.arange(fs.m + 1))
@@ -115,10 +108,25 @@ class SparseRows:
 
 
 class _Nonzeros:
-    """The nonzeros of one output of a CasADi function, column by column."""
+    """The nonzeros of one output of a CasADi function, column by column.
+
+    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
+    then the pattern is ``sparsity``, or full.
+    """
 
     def __init__(self, function: Any, output: int, sparsity: Any | None) -> None:
-        sparse = _sparse_output(function, output, sparsity)
+        sizes = [function.size_in(i) for i in range(function.n_in())]
+        try:
+            inputs = [ca.SX.sym("x", *size) for size in sizes]
+            matrix = function.call(inputs)[output]
+        except RuntimeError:
+            inputs = [ca.MX.sym("x", *size) for size in sizes]
+            matrix = function.call(inputs)[output]
+        if sparsity is not None:
+            matrix = ca.project(matrix, sparsity)
+        elif isinstance(matrix, ca.SX):
+            matrix = ca.sparsify(matrix)
+        sparse: Any = ca.Function("nonzeros", inputs, [matrix])
         pattern = sparse.sparsity_out(0)
         self.row = np.array(pattern.row(), dtype=np.intp)
         self.column = np.array(pattern.get_col(), dtype=np.intp)
@@ -134,121 +142,27 @@ class _Nonzeros:
         return self._out
 
 
-def _sparse_output(function: Any, output: int, sparsity: Any | None) -> Any:
-    """Return a function for one output without its zeros.
+@dataclass(frozen=True, eq=False)
+class LinearisedPoint:
+    """The rows at z: values, gradients and room to the limits."""
 
-    Formulas are expanded, so that zeros can be told; calls of Python functions cannot be, and
-    then the pattern is ``sparsity``, or full.
-    """
-    sizes = [function.size_in(i) for i in range(function.n_in())]
-    try:
-        inputs = [ca.SX.sym("x", *size) for size in sizes]
-        matrix = function.call(inputs)[output]
-    except RuntimeError:
-        inputs = [ca.MX.sym("x", *size) for size in sizes]
-        matrix = function.call(inputs)[output]
-    if sparsity is not None:
-        matrix = ca.project(matrix, sparsity)
-    elif isinstance(matrix, ca.SX):
-        matrix = ca.sparsify(matrix)
-    return ca.Function("nonzeros", inputs, [matrix])
-
-
-class LinearisedPoint(NamedTuple):
-    """The rows at z: values, gradients and room to the limits.
-
-    Attributes
-    ----------
-    usable : ndarray of bool, shape (m,)
-        Rows that are defined at z and not infinitely steep; the others leave the linearisation.
-    low, high : ndarray, shape (m,)
-        Limits of the change of the scaled rows; infinite for those that are not usable.
-    excess : ndarray, shape (m,)
-        Scaled violations.
-    violation : float
-        Their sum; infinite if a row is undefined.
-    farthest : float
-        How far the worst row is beyond its slack; at most 0 if all are satisfied.
-    """
-
+    rows: SparseRows
+    L: Floats
     z: Floats
     y: Floats
     c: Floats
     nonzeros: Floats
-    usable: Any
-    low: Floats
+    usable: Any  # rows (m,) that are defined and not infinitely steep; others are left out
+    low: Floats  # limits of the change of the scaled rows; infinite where not usable
     high: Floats
-    excess: Floats
-    violation: float
-    farthest: float
+    excess: Floats  # scaled violations, shape (m,)
+    violation: float  # their sum; infinite if a row is undefined
+    farthest: float  # how far the worst row is beyond its slack; at most 0 if all are satisfied
 
-
-class LinearisedRows:
-    """The rows of a feasible set, linearised at one point after the other.
-
-    Attributes
-    ----------
-    rows : SparseRows
-    problem : Problem
-        The one loaded last.
-    pinned : ndarray of bool, shape (m,)
-        Rows whose limits are less than a deviation apart.
-    """
-
-    def __init__(self, rows: SparseRows) -> None:
-        self.rows = rows
-        self._loaded: tuple[object, ...] = ()
-
-    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
-        """Set the point, the metric, the scale and the limits for the following calls."""
-        loaded = (problem, lower, upper)
-        if self._loaded and all(a is b for a, b in zip(loaded, self._loaded, strict=True)):
-            return
-        self._loaded = loaded
-        self.problem = problem
-        self._low = np.maximum(lower / problem.norms, -INFINITE)
-        self._high = np.minimum(upper / problem.norms, INFINITE)
-        self.pinned = self._high - self._low < 1
-        self._inverse_norms = 1.0 / problem.norms[self.rows.row]
-        self._spread = np.sqrt(np.sum(problem.metric.L**2, axis=1))[self.rows.variable]
-        self._points: list[LinearisedPoint] = []
-
-    def at(self, z: Floats) -> LinearisedPoint:
-        """Return the rows at z (n,), which must not be changed afterwards; the last are kept."""
-        for point in self._points:
-            if point.z is z:
-                return point
-        point = self._evaluated(z)
-        self._points = [point, *self._points[: _KEPT - 1]]
-        return point
-
-    def _evaluated(self, z: Floats) -> LinearisedPoint:
-        problem, rows = self.problem, self.rows
-        y = problem.x + problem.metric.L @ z
-        c = problem.feasible_set.values(y) / problem.norms
-        nonzeros = rows.nonzeros(y) * self._inverse_norms
-        defined = np.abs(c) < LARGE
-        usable = defined & (rows.by_rows(np.abs(nonzeros) * self._spread) < LARGE)
-        c_safe = c if defined.all() else np.where(defined, c, 0.0)
-        room_low, room_high = self._low - c_safe, self._high - c_safe
-        outside = np.maximum(room_low, -room_high)
-        excess = np.maximum(outside, 0.0)
-        low, high = np.maximum(room_low, -INFINITE), np.minimum(room_high, INFINITE)
-        beyond = outside - problem.slack
-        violation = float(excess.sum())
-        if not usable.all():
-            nonzeros = np.where(usable[rows.row], nonzeros, 0.0)
-            low, high = np.where(usable, low, -INFINITE), np.where(usable, high, INFINITE)
-            beyond = np.where(defined, beyond, 1.0)
-            violation = violation if defined.all() else np.inf
-        return LinearisedPoint(
-            z, y, c, nonzeros, usable, low, high, excess, violation, float(beyond.max())
-        )
-
-    def changes(self, point: LinearisedPoint, d: Floats) -> Floats:
+    def changes(self, d: Floats) -> Floats:
         """Return the changes (m,) of the linearised rows along a step d (n,)."""
-        return self.rows.times(point.nonzeros, self.problem.metric.L @ d)
+        return self.rows.times(self.nonzeros, self.L @ d)
 
-    def gradients(self, point: LinearisedPoint, chosen: Integers) -> Floats:
+    def gradients(self, chosen: Integers) -> Floats:
         """Scaled whitened gradients (k, n) of some rows."""
-        return self.rows.chosen(point.nonzeros, chosen) @ self.problem.metric.L
+        return self.rows.chosen(self.nonzeros, chosen) @ self.L

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -43,8 +42,6 @@ _NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of 
 _SLAB = 1e-9  # least thickness of a pinned boundary, in deviations across it
 _FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
 _LARGE = 1e150  # slopes beyond this have no usable length: its square overflows
-_ACTIVE = 1e-7  # distance from its limit, in deviations, of an active row
-_ACTIVE_MARGINS = 4  # the same in margins
 _LEAST_SLACK = 1e-13  # scaled tolerance of a row: rounding
 _RANK = 1e-10  # relative singular values that count as zero
 _MEETING = 1e-8  # relative distance at which linearised boundaries have a common point
@@ -53,64 +50,38 @@ _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard dev
 RowLimits = tuple[Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
 class Metric:
-    """What all repairs under one search distribution share.
+    """What all repairs under one search distribution share, computed once per generation.
 
-    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows.
+    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows,
+    ``inner_bounds`` (n,) lie a hundredth of a deviation inside the bounds.
     """
 
-    feasible_set: FeasibleSet
-    distribution: Distribution
-    L: Floats
-    constant: Floats
-
-    @classmethod
-    def of(cls, feasible_set: FeasibleSet, distribution: Distribution) -> Metric:
-        """Whiten the constant gradients once per generation."""
-        L = distribution.scaled_factor
-        return cls(feasible_set, distribution, L, feasible_set.constant_jacobian @ L)
-
-    @cached_property
-    def inner_bounds(self) -> RowLimits:
-        """Bounds (n,) a hundredth of a deviation further inside."""
-        low, high = self.feasible_set.bounds
+    def __init__(self, feasible_set: FeasibleSet, distribution: Distribution) -> None:
+        self.distribution, self.L = distribution, distribution.scaled_factor
+        self.constant = feasible_set.constant_jacobian @ self.L
+        low, high = feasible_set.bounds
         with np.errstate(over="ignore"):  # bounds of 1e308
             step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
-        return low + step, high - step
+        self.inner_bounds = low + step, high - step
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One point to repair, with scaled rows. Made by :class:`ProblemMaker`.
-
-    Attributes
-    ----------
-    reformulation : Reformulation
-        The feasible set; rows are meant as the solvers see them.
-    values : ndarray, shape (m,)
-        Rows at ``x``.
-    norms, margins, slack : ndarray, shape (m,)
-        Scale of each row; how far inside the aim is, in raw units; scaled tolerance.
-    nearest : (lower, upper)
-        Limits of [SA22 eq:nearest, (6)], a margin inside those of the model.
-    pinned : (lower, upper)
-        Limits of [SA22 eq:intersection, (5)], whether or not there can be a solution.
-    crowded, ambiguous : bool
-        More pinned rows than variables; a row that cannot be pinned.
-    """
+    """One point to repair, with scaled rows. Made by :class:`ProblemMaker`."""
 
     reformulation: Reformulation
+    feasible_set: FeasibleSet  # the one that the solvers see; rows are meant as they are there
     metric: Metric
     x: Floats
-    values: Floats
-    norms: Floats
-    margins: Floats
-    slack: Floats
-    nearest: RowLimits
-    pinned: RowLimits
-    crowded: bool
-    ambiguous: bool
+    values: Floats  # rows at x, shape (m,)
+    norms: Floats  # scale of each row, shape (m,)
+    margins: Floats  # how far inside the aim is, in raw units, shape (m,)
+    slack: Floats  # scaled tolerance, shape (m,)
+    nearest: RowLimits  # of [SA22 eq:nearest, (6)], a margin inside those of the model
+    pinned: RowLimits  # of [SA22 eq:intersection, (5)], whether or not there can be a solution
+    crowded: bool  # more pinned rows than variables
+    ambiguous: bool  # a row cannot be pinned
 
     @cached_property
     def intersection(self) -> RowLimits | None:
@@ -119,15 +90,16 @@ class Problem:
             return None
         return self.pinned
 
-    @property
-    def feasible_set(self) -> FeasibleSet:
-        """The feasible set as the solvers see it."""
-        return self.reformulation.feasible_set
+    def at(self, z: Floats) -> tuple[Floats, Floats, bool]:
+        """Return y = x + L z (n,), its rows (m,), and whether all hold exactly as written.
 
-    def point(self, z: Floats) -> Floats:
-        """Return y = x + L z with its bounds enforced to the last bit."""
-        low, high = self.feasible_set.bounds
-        return np.minimum(np.maximum(self.x + self.metric.L @ z, low), high)
+        The bounds of y are enforced to the last bit.
+        """
+        fs, written = self.feasible_set, self.reformulation.written
+        low, high = fs.bounds
+        y = np.minimum(np.maximum(self.x + self.metric.L @ z, low), high)
+        values = fs.values(y)
+        return y, values, written.holds(values) if fs is written else written.is_feasible(y)
 
     def first_start(self) -> Floats:
         """Whitened displacement (n,) at which the solvers begin.
@@ -163,44 +135,44 @@ class Problem:
             whitened = np.concatenate((self.metric.constant, jacobian @ self.metric.L))
             return whitened / self.norms[:, None]
 
-    def active(self, values: Floats) -> tuple[int, ...]:
-        """Equalities, and rows that reach a limit to within a few margins or 1e-7 deviations."""
-        fs = self.feasible_set
-        near = np.maximum(_ACTIVE_MARGINS * self.margins, _ACTIVE * self.norms)
-        reached = (values <= fs.lower + near) | (values >= fs.upper - near)
-        return tuple(np.flatnonzero(reached | fs.equality).tolist())
-
 
 class ProblemMaker:
     """Scales the rows at a point to repair and places the limits, by one compiled function."""
 
     def __init__(self, reformulation: Reformulation, margin: float) -> None:
-        self._reformulation = reformulation
+        self.reformulation = reformulation
         self._function = _build(reformulation.feasible_set, margin)
+        self._metric: Metric | None = None
 
     def make(
-        self, metric: Metric, x: Floats, values: Floats, scale_at: Floats | None = None
+        self, distribution: Distribution, x: Floats, values: Floats, scale_at: Floats | None = None
     ) -> Problem:
-        """Return the problem for x (n,), given the values of the rows there (m,).
+        """Return the problem for x (n,), given the rows there (m,) as they were written.
 
         Rows are scaled by their gradients at ``scale_at`` (default x).
         """
+        metric = self._metric
+        if metric is None or metric.distribution is not distribution:
+            metric = self._metric = Metric(self.reformulation.written, distribution)
+        if self.reformulation.homogeneous:
+            values = self.reformulation.feasible_set.values(x)
         at = x if scale_at is None else scale_at
         block, flags = self._function(x, at, values, metric.L, metric.constant)
         norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
         crowded, ambiguous = flags.tolist()
         return Problem(
-            self._reformulation,
-            metric,
-            x,
-            values,
-            norms,
-            margins,
-            slack,
-            (lower, upper),
-            (pinned_lower, pinned_upper),
-            crowded > 0,
-            ambiguous > 0,
+            reformulation=self.reformulation,
+            feasible_set=self.reformulation.feasible_set,
+            metric=metric,
+            x=x,
+            values=values,
+            norms=norms,
+            margins=margins,
+            slack=slack,
+            nearest=(lower, upper),
+            pinned=(pinned_lower, pinned_upper),
+            crowded=crowded > 0,
+            ambiguous=ambiguous > 0,
         )
 
 
@@ -243,7 +215,8 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     norms = ca.if_else(defined, ca.fmax(length, same * violation / _FAR), 1)
     norms = ca.if_else(norms > 0, norms, 1)
 
-    limit_size = ca.fmax(_size(fs.lower), _size(fs.upper))
+    sizes = [np.where(np.isfinite(limit), np.abs(limit), 0.0) for limit in (fs.lower, fs.upper)]
+    limit_size = ca.DM(np.maximum(*sizes))
     terms = ca.fabs(jacobian) @ ca.fabs(at) + same * ca.fabs(values)
     noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
@@ -272,7 +245,3 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     )
     outputs = [block, ca.vertcat(crowded, ambiguous)]
     return FastFunction.of("problem", [x, at, values, L, K], outputs, matrices=(0,))
-
-
-def _size(limit: Floats) -> Any:
-    return ca.DM(np.where(np.isfinite(limit), np.abs(limit), 0.0))

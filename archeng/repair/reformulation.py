@@ -41,50 +41,23 @@ _SMALL = 0.1  # fraction of its limit below which M is taken from its gradient
 
 @dataclass(frozen=True, eq=False)
 class Homogeneous:
-    """A row r with M = side (r - constant), homogeneous about a centre.
+    """A row r with M = side (r - constant), homogeneous about a centre."""
 
-    Attributes
-    ----------
-    row : int
-        Position among the nonlinear rows.
-    side : float
-        1 if M has to be large because of the lower limit, -1 because of the upper one.
-    degree, constant : float
-    centre : ndarray, shape (n,)
-    limit : float
-        Least M, positive.
-    """
-
-    row: int
-    side: float
+    row: int  # position among the nonlinear rows
+    side: float  # 1 if M has to be large because of the lower limit, -1 because of the upper one
     degree: float
     constant: float
-    centre: Floats
-    limit: float
+    centre: Floats  # shape (n,)
+    limit: float  # least M, positive
 
 
 @dataclass(frozen=True, eq=False)
 class Reformulation:
-    """A set as it was written, as the solvers see it, and the rows in which these differ.
-
-    Attributes
-    ----------
-    written, feasible_set : FeasibleSet
-        With the rows as the engineer wrote them, and as the solvers see them.
-    homogeneous : tuple of Homogeneous
-        The rows that the solvers see as logarithms.
-    """
+    """A set as it was written, as the solvers see it, and the rows in which these differ."""
 
     written: FeasibleSet
     feasible_set: FeasibleSet
-    homogeneous: tuple[Homogeneous, ...] = ()
-
-    def values(self, x: Floats) -> tuple[Floats, bool]:
-        """Rows (m,) at x as the solvers see them, and whether all hold exactly as written."""
-        values = self.feasible_set.values(x)
-        if self.homogeneous:
-            return values, self.written.is_feasible(x)
-        return values, self.written.holds(values)
+    homogeneous: tuple[Homogeneous, ...] = ()  # rows that the solvers see as logarithms
 
     def slopes(self, values: Floats) -> Floats:
         """Return the derivatives (m,) of rows by those as written, at values (m,) of the former."""

@@ -22,10 +22,9 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.iterate import Iterate
 from archeng.repair.linearised import is_large
-from archeng.repair.problem import Problem
-from archeng.repair.step import CompiledSteps, SqpStep, StepKind
+from archeng.repair.problem import Problem, RowLimits
+from archeng.repair.step import CompiledSteps, Iterate, SqpStep, StepKind
 from archeng.repair.working_set import WorkingSetSteps
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
@@ -90,86 +89,70 @@ class SequentialQp:
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
-        self._steps = (
-            WorkingSetSteps(feasible_set) if is_large(feasible_set) else CompiledSteps(feasible_set)
-        )
+        self.name = "qp" if feasible_set.is_linear else "sqp"
+        make = WorkingSetSteps if is_large(feasible_set) else CompiledSteps
+        self._steps: WorkingSetSteps | CompiledSteps = make(feasible_set)
 
     def solve(
-        self,
-        problem: Problem,
-        lower: Floats,
-        upper: Floats,
-        z: Floats,
-        effort: Effort = THOROUGH,
+        self, problem: Problem, limits: RowLimits, z: Floats, effort: Effort = THOROUGH
     ) -> SolverAnswer:
-        """Minimise |z|^2 / 2 subject to lower <= rows <= upper, starting from ``z``."""
-        fs = self._set
-        self._steps.load(problem, lower, upper)
-        if fs.is_linear:
-            step = self._steps.first_step(z)
+        """Minimise |z|^2 / 2 subject to the limits of the rows, starting from ``z``."""
+        here, step = self._steps.first_step(problem, limits, z)
+        if here is None:  # all rows are linear
             outcome = Outcome.CONVERGED if step.solved else Outcome.INFEASIBLE
             return SolverAnswer(outcome, z + step.d, step.u, 1, step.unsteady)
         self._indefinite = False
         self._hopeless = 0
-        u = np.zeros(fs.m)
-        here, step = self._steps.evaluate(z, u), self._steps.step("identity")
-        rho, n_relaxed, u_kept = 1.0, 0, u
+        rho, n_relaxed, u_kept = 1.0, 0, here.u
         for iteration in range(1, effort.iterations + 1):
             if not step.solved:
                 close = iteration > 1 and here.violation < _CLOSE
                 relax = not close and n_relaxed < effort.relaxed_steps
-                here, step = self._harder_step(z, u, here, step, relax)
+                here, step = self._harder_step(here, step, relax)
                 if not step.solved:
-                    return SolverAnswer(Outcome.FAILED, z, u_kept, iteration)
+                    return SolverAnswer(Outcome.FAILED, here.z, u_kept, iteration)
             self._hopeless += not step.relaxed and step.largest > _PRICE * (1.0 + here.size)
             rho = max(2.0 * step.largest, 0.5 * rho)
             first = effort.foresee and iteration == 1 and not step.relaxed
-            accepted = self._search(z, u, here, step, rho, only_full=first)
+            accepted = self._search(here, step, rho, only_full=first)
             if first and accepted is None:
-                self._steps.evaluate(z, step.u)
+                curved = self._steps.evaluate(here.z, step.u)
                 ahead = self._steps.step(self._convex("plain", step.u))
                 if ahead.solved:
-                    u, step = step.u, ahead
+                    here, step = curved, ahead
                     rho = max(2.0 * step.largest, 0.5 * rho)
-                accepted = self._search(z, u, here, step, rho)
+                accepted = self._search(here, step, rho)
             if accepted is None or self._hopeless > effort.hopeless_steps:
                 short = step.relaxed and step.longest < _STUCK
                 outcome = Outcome.INFEASIBLE if short else Outcome.FAILED
-                return SolverAnswer(outcome, z, step.u, iteration)
-            relaxed = step.relaxed
-            n_relaxed += relaxed
-            u = np.zeros(fs.m) if relaxed else step.u
-            u_kept = u_kept if relaxed else step.u
-            rho = 1.0 if relaxed else rho
-            z, here, moved = accepted
-            steep = (here.flattest, here.steepest)
-            if _converged(here) and not relaxed:
+                return SolverAnswer(outcome, here.z, step.u, iteration)
+            here, moved = accepted
+            if step.relaxed:
+                n_relaxed += 1
+                rho = 1.0
+            else:
+                u_kept = step.u
+            z, u, steep = here.z, here.u, (here.flattest, here.steepest)
+            solved = here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)
+            if solved and not step.relaxed:
                 return SolverAnswer(Outcome.CONVERGED, z, u, iteration, here.residual, steep)
             if moved < _STEP_TOLERANCE * (1.0 + here.size):
                 outcome = Outcome.CONVERGED if here.satisfied else Outcome.INFEASIBLE
                 return SolverAnswer(outcome, z, u, iteration, None, steep)
             step = self._steps.step(self._next_kind(step, u))
-        return SolverAnswer(Outcome.FAILED, z, u_kept, effort.iterations)
+        return SolverAnswer(Outcome.FAILED, here.z, u_kept, effort.iterations)
 
-    def step(self, problem: Problem, lower: Floats, upper: Floats, z: Floats) -> Floats | None:
+    def step(self, problem: Problem, z: Floats) -> Floats | None:
         """Return the shortest step (n,) to the linearised rows, None if there is none."""
-        self._steps.load(problem, lower, upper)
-        step = self._steps.first_step(z)
+        _, step = self._steps.first_step(problem, problem.nearest, z)
         return step.d if step.solved else None
 
     def _search(
-        self,
-        z: Floats,
-        u: Floats,
-        here: Iterate,
-        step: SqpStep,
-        rho: float,
-        only_full: bool = False,
-    ) -> tuple[Floats, Iterate, float] | None:
+        self, here: Iterate, step: SqpStep, rho: float, only_full: bool = False
+    ) -> tuple[Iterate, float] | None:
         """Backtrack on the l1 merit function; second-order correction at the full step.
 
-        Returns the accepted point, its iterate, which is the one evaluated last, and how far the
-        point has moved.
+        Returns the accepted iterate, which is the one evaluated last, and how far it has moved.
         """
         merit = here.half_squared + rho * here.violation
         promised = max(-step.slope + rho * here.violation, 0.0)
@@ -181,36 +164,32 @@ class SequentialQp:
                 return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
-        after = np.zeros_like(u) if step.relaxed else step.u
+        after = np.zeros_like(step.u) if step.relaxed else step.u
         evaluate = self._steps.evaluate
-        trial = z + step.d
-        there = evaluate(trial, after)
+        there = evaluate(here.z + step.d, after)
         if accept(there, 1.0):
-            return trial, there, step.longest
+            return there, step.longest
         if only_full:
             return None
         undefined = not math.isfinite(there.violation)
         if undefined:
             self._hopeless += 1
         elif not step.relaxed:
-            bend = there.c - here.c - step.Ad
-            corrected = self._corrected(z, u, step, bend)
+            corrected = self._corrected(here, step, bend=there.c - here.c - step.Ad)
             if corrected.solved:
-                curved = z + corrected.d
-                at_curve = evaluate(curved, after)
-                if accept(at_curve, 1.0):
-                    return curved, at_curve, corrected.longest
+                there = evaluate(here.z + corrected.d, after)
+                if accept(there, 1.0):
+                    return there, corrected.longest
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
-            trial = z + t * step.d
-            there = evaluate(trial, after)
+            there = evaluate(here.z + t * step.d, after)
             if accept(there, t):
-                return trial, there, t * step.longest
+                return there, t * step.longest
         return None
 
-    def _corrected(self, z: Floats, u: Floats, step: SqpStep, bend: Floats) -> SqpStep:
-        """Return the step from z again, with the linearised rows moved by what they bend (m,)."""
-        self._steps.evaluate(z, u)
-        kind = "reflected" if step.reflected else self._convex("plain", u)
+    def _corrected(self, here: Iterate, step: SqpStep, bend: Floats) -> SqpStep:
+        """Return the step again, with the linearised rows moved by what they bend (m,)."""
+        self._steps.evaluate(here.z, here.u)
+        kind = "reflected" if step.reflected else self._convex("plain", here.u)
         return self._steps.step(kind, shift=bend)
 
     def _next_kind(self, step: SqpStep, u: Floats) -> StepKind:
@@ -223,26 +202,19 @@ class SequentialQp:
         """Return this kind of step, or the one without curvature if u has none."""
         return kind if u[self._set.m - self._set.n_nonlinear :].any() else "identity"
 
-    def _harder_step(
-        self, z: Floats, u: Floats, here: Iterate, step: SqpStep, relax: bool
-    ) -> tuple[Iterate, SqpStep]:
+    def _harder_step(self, here: Iterate, step: SqpStep, relax: bool) -> tuple[Iterate, SqpStep]:
         """Make the quadratic model convex; if the rows are inconsistent too, relax them.
 
         Without multipliers the model is convex already. Those of relaxed rows are prices, not
         curvature weights: they are not kept.
         """
-        if np.any(u):
-            here, step = self._steps.evaluate(z, u), self._steps.step("reflected")
+        if np.any(here.u):
+            here, step = self._steps.evaluate(here.z, here.u), self._steps.step("reflected")
             if step.solved:
                 self._indefinite = True
                 return here, step
         if not relax:
             return here, step
-        price = _PRICE * (1.0 + float(np.abs(z).max()))
-        here = self._steps.evaluate(z, np.zeros_like(u))
+        price = _PRICE * (1.0 + float(np.abs(here.z).max()))
+        here = self._steps.evaluate(here.z, np.zeros_like(here.u))
         return here, self._steps.step("elastic", price=price)
-
-
-def _converged(here: Iterate) -> bool:
-    """Whether the iterate solves the problem."""
-    return here.satisfied and here.residual <= _TOLERANCE * (1.0 + here.size)

@@ -1,12 +1,15 @@
-r"""One SQP step as a single compiled CasADi function.
+r"""Iterates and steps of the SQP, each a single compiled CasADi function.
 
-From the rows and gradients at an iterate z with multipliers u (:mod:`archeng.repair.iterate`) the
-function builds the quadratic model of the repair problem and solves it by DAQP, all without
-returning to Python in between.
+An iterate z with multipliers u is *evaluated*: its rows and their whitened gradients, whether it
+solves the problem and whether a search accepts it. A *step* from there builds the quadratic model
+of the repair problem and solves it by DAQP. It costs several times as much, so it is computed
+only where the search goes on. All functions work on the same arrays: what the first writes, the
+others read.
 
 ==========  =====================================================  ==============
 symbol      meaning                                                name here
 ==========  =====================================================  ==============
+y           design x + L z, shape (n,)                             ``y``
 c_j         scaled rows r_j / norm_j, shape (m,)                   ``c``
 A           scaled whitened gradients, shape (m, n)                ``A``
 u           multipliers of the scaled rows, shape (m,)             ``u``
@@ -24,6 +27,7 @@ it, and the step is taken again with the negative eigenvalues of W reflected.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import casadi as ca
@@ -31,121 +35,207 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.repair.iterate import (
-    INFINITE,
-    LARGE,
-    Iterate,
-    IterateFunction,
-    SharedArrays,
-    Symbols,
-    finite_rows,
-    iterate_expressions,
-    scaled_limits,
-)
-from archeng.repair.problem import Problem
+from archeng.model.functions import connected
+from archeng.repair.problem import Metric, Problem, RowLimits
 
+INFINITE = 1e30  # limits beyond this are none: DAQP's own infinity
+LARGE = 1e20  # scaled rows and gradients beyond this count as undefined
 REACH = 30.0  # longest step that the quadratic program has to foresee, in deviations
 WEIGHT = 10.0  # of the squares of the active rows in W, relative to its curvature
 LEAST_EIGENVALUE = 0.05  # of W after reflection
 CURVED = 1e-3  # norm of the curvature in W below which the active rows need no squares
 SHORTEST_SQUARED = 1e-12  # squared length of a gradient that the squares of the rows divide by
-_PINNED = 1  # distance of the limits of a pinned row, in deviations, at most
+PINNED = 1  # distance of the limits of a pinned row, in deviations, at most
 _INFEASIBLE = 1e-9  # violation of a linearised row, relative to the step, that is rounding
 _UNSTEADY = 1e-5  # gradient of the quadratic model at a step that solves it, at most
 _CONVEXIFY: Any = {
     "strategy": "eigen-reflect", "margin": LEAST_EIGENVALUE, "max_iter_eig": 500
 }  # fmt: skip
-QP_OPTIONS: Any = {
+_QP_OPTIONS: Any = {
     "error_on_fail": False,
     "print_time": False,
     "daqp": {"primal_tol": 2e-13, "dual_tol": 1e-12},
 }
 
+Symbols = dict[str, Any]
 StepKind = Literal["identity", "plain", "augmented", "reflected", "elastic"]
 
 
+class Iterate(NamedTuple):
+    """An iterate and its rows."""
+
+    z: Floats  # whitened displacement, shape (n,)
+    u: Floats  # multipliers, shape (m,)
+    c: Floats  # scaled rows, shape (m,)
+    violation: float  # sum of the scaled violations; infinite if a row is undefined
+    satisfied: bool  # every row is within its slack
+    residual: float  # largest entry of z + A^T u, 0 at a solution
+    size: float  # largest entry of z
+    half_squared: float  # |z|^2 / 2
+    flattest: float  # shortest scaled gradient of the rows with a multiplier
+    steepest: float  # longest one
+
+
 class SqpStep(NamedTuple):
-    """The step from an iterate z.
+    """The step from an iterate z."""
+
+    d: Floats  # shape (n,)
+    u: Floats  # multipliers, shape (m,)
+    Ad: Floats  # predicted change of the scaled rows along the step, shape (m,)
+    unsteady: float  # largest entry of the gradient of the quadratic model, 0 if solved exactly
+    longest: float  # largest entry of the step
+    largest: float  # largest entry of its multipliers
+    slope: float  # derivative of |z|^2 / 2 along the step
+    solved: bool  # it satisfies the linearised rows (unless relaxed) and is stationary
+    relaxed: bool  # it comes from the elastic program
+    reflected: bool  # negative eigenvalues of W were reflected
+
+
+class CompiledSteps:
+    """Iterates and steps for the repairs of one feasible set, compiled on first use.
 
     Attributes
     ----------
-    d, u : ndarray, shapes (n,) and (m,)
-        Step and its multipliers.
-    Ad : ndarray, shape (m,)
-        Predicted change of the scaled rows along the step.
-    unsteady : float
-        Largest entry of the gradient of the quadratic model at the step, 0 if solved exactly.
-    longest, largest : float
-        Largest entries of the step and of its multipliers.
-    slope : float
-        Derivative of |z|^2 / 2 along the step.
-    solved : bool
-        The quadratic program was solved: the step satisfies the linearised rows (unless they
-        were relaxed) and is stationary.
-    relaxed : bool
-        The step comes from the elastic program.
-    reflected : bool
-        Negative eigenvalues of W were reflected.
+    arrays : dict
+        What the compiled functions read and write, by name; matrices flat, column by column.
     """
 
-    d: Floats
-    u: Floats
-    Ad: Floats
-    unsteady: float
-    longest: float
-    largest: float
-    slope: float
-    solved: bool
-    relaxed: bool
-    reflected: bool
+    def __init__(self, feasible_set: FeasibleSet) -> None:
+        self._set = feasible_set
+        n, m, k = feasible_set.n, feasible_set.m, feasible_set.m - feasible_set.n_nonlinear
+        self._shapes = {
+            "z": (n, 1), "u": (m, 1), "shift": (m, 1), "price": (1, 1),
+            "x": (n, 1), "L": (n, n), "K": (k, n),
+            "norms": (m, 1), "slack": (m, 1), "low": (m, 1), "high": (m, 1),
+            "y": (n, 1), "c": (m, 1), "A": (m, n), "lengths": (m, 1), "usable": (m, 1),
+            "summary": (7, 1), "d": (n, 1), "u_next": (m, 1), "Ad": (m, 1), "info": (5, 1),
+        }  # fmt: skip
+        self.arrays: dict[str, Any] = {
+            name: np.zeros(rows * columns) for name, (rows, columns) in self._shapes.items()
+        }
+        self._functions: dict[str, Callable[[], None]] = {}
+        self._metric: Metric | None = None
 
+    def load(self, problem: Problem, limits: RowLimits) -> None:
+        """Set the point, the metric, the scale and the limits for the following calls."""
+        arrays, metric = self.arrays, problem.metric
+        if self._metric is not metric:
+            arrays["L"][:] = metric.L.reshape(-1, order="F")
+            arrays["K"][:] = metric.constant.reshape(-1, order="F")
+            self._metric = metric
+        arrays["x"][:] = problem.x
+        arrays["norms"][:] = problem.norms
+        arrays["slack"][:] = problem.slack
+        arrays["low"][:], arrays["high"][:] = limits
 
-class StepFunction:
-    """The compiled step for one feasible set, from the iterate evaluated last.
+    def evaluate(self, z: Floats, u: Floats) -> Iterate:
+        """Evaluate the rows at z (n,) with multipliers u (m,)."""
+        arrays = self.arrays
+        arrays["z"][:] = z
+        arrays["u"][:] = u
+        self._function("iterate")()
+        violation, excess, *others = arrays["summary"].tolist()
+        return Iterate(z, u, arrays["c"].copy(), violation, excess <= 0.0, *others)
 
-    ``kind`` says how W is made convex: not at all (``plain``), by the squares of the active rows
-    (``augmented``, right next to a solution), or by reflecting its negative eigenvalues
-    (``reflected``, anywhere). Without multipliers of nonlinear rows W is the identity, and
-    ``identity`` saves computing it; ``elastic`` does so, too, and relaxes the violated rows.
-    If all rows are linear, no iterate needs to be evaluated before.
-    """
+    def first_step(
+        self, problem: Problem, limits: RowLimits, z: Floats
+    ) -> tuple[Iterate | None, SqpStep]:
+        """Load a problem and return the iterate z (n,) without multipliers, and the step from it.
 
-    def __init__(self, feasible_set: FeasibleSet, arrays: SharedArrays, kind: StepKind) -> None:
-        self._relaxed, self._reflected = kind == "elastic", kind == "reflected"
-        inputs = arrays.symbols("z", "u", "shift", "price", "L", "norms", "low", "high")
-        if feasible_set.is_linear:
-            inputs |= arrays.symbols("x", "K", "slack")
-            rows = iterate_expressions(feasible_set, inputs)
-        else:
-            rows = arrays.symbols("y", "c", "A", "lengths", "usable")
-            inputs |= rows
-        self._evaluate = arrays.connect("step", inputs, _step(feasible_set, inputs | rows, kind))
-        self._shift, self._price = arrays["shift"], arrays["price"]
-        self._d, self._u, self._Ad = arrays["d"], arrays["u_next"], arrays["Ad"]
-        self._info = arrays["info"]
+        If all rows are linear, the step sees them by itself and there is no iterate.
+        """
+        self.load(problem, limits)
+        self.arrays["z"][:] = z
+        here = None if self._set.is_linear else self.evaluate(z, np.zeros(self._set.m))
+        return here, self.step("identity")
 
-    def __call__(self, shift: Floats | float, price: float) -> SqpStep:
-        """Return the step; the arguments are those of :meth:`CompiledSteps.step`."""
-        self._shift[:] = shift
-        self._price[:] = price
+    def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
+        """Return the step from the iterate evaluated last.
+
+        ``kind`` says how W is made convex: not at all (``plain``), by the squares of the active
+        rows (``augmented``, right next to a solution), or by reflecting its negative eigenvalues
+        (``reflected``, anywhere). Without multipliers of nonlinear rows W is the identity, and
+        ``identity`` saves computing it; ``elastic`` does so, too, and relaxes the violated rows,
+        at a ``price``. ``shift`` (m,) is added to the linearised rows (second-order correction).
+        """
+        arrays, evaluate = self.arrays, self._function(kind)
+        arrays["shift"][:] = shift
+        arrays["price"][:] = price
         try:
-            self._evaluate()
+            evaluate()
         except RuntimeError:  # the eigenvalue iteration did not converge
-            self._d[:] = np.nan
-            self._info[:2] = np.inf
-        infeasible, unsteady, longest, largest, slope = self._info.tolist()
+            arrays["d"][:] = np.nan
+            arrays["info"][:2] = np.inf
+        infeasible, unsteady, longest, largest, slope = arrays["info"].tolist()
         return SqpStep(
-            self._d.copy(),
-            self._u.copy(),
-            self._Ad.copy(),
-            unsteady,
-            longest,
-            largest,
-            slope,
-            is_solved(infeasible, unsteady, longest, price),
-            self._relaxed,
-            self._reflected,
+            d=arrays["d"].copy(),
+            u=arrays["u_next"].copy(),
+            Ad=arrays["Ad"].copy(),
+            unsteady=unsteady,
+            longest=longest,
+            largest=largest,
+            slope=slope,
+            solved=is_solved(infeasible, unsteady, longest, price),
+            relaxed=kind == "elastic",
+            reflected=kind == "reflected",
         )
+
+    def _function(self, name: Literal["iterate"] | StepKind) -> Callable[[], None]:
+        """Return the function that evaluates an iterate, or one kind of step, on the arrays."""
+        if name in self._functions:
+            return self._functions[name]
+        symbols: Symbols = {key: ca.MX.sym(key, *size) for key, size in self._shapes.items()}
+        rows = symbols
+        if name == "iterate" or self._set.is_linear:
+            rows = _iterate(self._set, symbols)
+        outputs = rows if name == "iterate" else _step(self._set, symbols | rows, name)
+        results = [ca.densify(value) for value in outputs.values()]
+        function: Any = ca.Function(name, list(symbols.values()), results)
+        given = (self.arrays[key] for key in outputs)
+        self._functions[name] = connected(function, self.arrays.values(), given)
+        return self._functions[name]
+
+
+def _iterate(fs: FeasibleSet, inputs: Symbols) -> Symbols:
+    """Return rows, gradients and the numbers of an `Iterate` as expressions of the inputs."""
+    n, m_n = fs.n, fs.n_nonlinear
+    z, u, L, norms = inputs["z"], inputs["u"], inputs["L"], inputs["norms"]
+    y = inputs["x"] + L @ z
+    c = fs.all_rows.function(y) / norms
+    gradients = inputs["K"]
+    if m_n:
+        _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
+        gradients = ca.vertcat(gradients, ca.project(jacobian, fs.jacobian_sparsity) @ L)
+    A = gradients / ca.repmat(norms, 1, n)
+
+    # Rows that are undefined, or infinitely steep, at z leave the linearisation.
+    defined, lengths = ca.fabs(c) < LARGE, ca.sqrt(ca.sum2(A * A))
+    usable = ca.logic_and(defined, lengths < LARGE)
+    lengths = ca.if_else(usable, lengths, 0)
+    if m_n:
+        A = ca.if_else(ca.repmat(usable, 1, n), A, 0)
+    finite, low, high = _scaled(c, inputs)
+    outside = ca.fmax(finite - high, low - finite)
+    violation = ca.if_else(ca.mmin(defined) > 0.5, ca.sum1(ca.fmax(outside, 0)), ca.inf)
+    outside = ca.if_else(defined, outside - inputs["slack"], 1.0)
+    held = ca.fabs(u) > 0
+    summary = ca.vertcat(
+        violation,
+        ca.mmax(outside),
+        ca.norm_inf(z + (u.T @ A).T),
+        ca.norm_inf(z),
+        ca.dot(z, z) / 2,
+        ca.mmin(ca.if_else(held, lengths, 1)),
+        ca.mmax(ca.if_else(held, lengths, 1)),
+    )
+    return {"y": y, "c": c, "A": A, "lengths": lengths, "usable": usable, "summary": summary}
+
+
+def _scaled(c: Any, inputs: Symbols) -> tuple[Any, Any, Any]:
+    """Scaled rows, with zeros where they are undefined, and their limits, finite."""
+    low = ca.fmax(inputs["low"] / inputs["norms"], -INFINITE)
+    high = ca.fmin(inputs["high"] / inputs["norms"], INFINITE)
+    return ca.if_else(ca.fabs(c) < LARGE, c, 0), low, high
 
 
 def is_solved(infeasible: float, unsteady: float, longest: float, price: float) -> bool:
@@ -158,14 +248,13 @@ def _step(fs: FeasibleSet, inputs: Symbols, kind: StepKind) -> Symbols:
     n, m, m_n = fs.n, fs.m, fs.n_nonlinear
     z, u, L, norms = inputs["z"], inputs["u"], inputs["L"], inputs["norms"]
     A, usable, shift, price = inputs["A"], inputs["usable"], inputs["shift"], inputs["price"]
-    c = finite_rows(inputs["c"])
-    low, high = scaled_limits(inputs)
+    c, low, high = _scaled(inputs["c"], inputs)
     lba, uba = low - c - shift, high - c - shift
     keep_low = keep_high = usable
     if m_n:
         # Sides of rows that are not pinned and that no step of reasonable length can reach leave
         # the linearisation; the merit function sees them.
-        reach, pinned = REACH * inputs["lengths"], high - low < _PINNED
+        reach, pinned = REACH * inputs["lengths"], high - low < PINNED
         keep_low = ca.logic_and(usable, ca.logic_or(pinned, lba > -reach))
         keep_high = ca.logic_and(usable, ca.logic_or(pinned, uba < reach))
     lba = ca.if_else(keep_low, ca.fmax(lba, -INFINITE), -INFINITE)
@@ -185,10 +274,10 @@ def _step(fs: FeasibleSet, inputs: Symbols, kind: StepKind) -> Symbols:
             W = ca.convexify(ca.densify(W), _CONVEXIFY)
     W = ca.densify(W)
     if kind == "elastic":
-        excess = ca.fmax(ca.fmax(c - high, low - c), 0)
-        d, u_next = _elastic_qp(n, m, W, g, A, lba, uba, excess, price)
+        relax = ca.fmax(ca.fmax(c - high, low - c), 0) > 0
+        d, u_next = _elastic_qp(W, g, A, lba, uba, relax, price)
     else:
-        d, u_next = _plain_qp(n, m, W, g, A, lba, uba)
+        d, u_next = daqp(W, g, A, lba, uba)
     Ad = A @ d
     infeasible = ca.mmax(ca.fmax(lba - Ad, Ad - uba))
     info = ca.vertcat(
@@ -211,79 +300,29 @@ def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, An
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
-def _plain_qp(n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any) -> tuple[Any, Any]:
-    shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
-    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
-    solution = qp(h=W, g=g, a=ca.densify(A), lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
+def daqp(W: Any, g: Any, A: Any, lba: Any, uba: Any) -> tuple[Any, Any]:
+    """Minimum d of d^T W d / 2 + g^T d with lba <= A d <= uba, and the multipliers of the rows."""
+    shapes = {"h": ca.Sparsity.dense(*W.shape), "a": ca.Sparsity.dense(*A.shape)}
+    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    W, A = ca.densify(W), ca.densify(A)
+    solution = qp(h=W, g=g, a=A, lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
     return solution["x"], solution["lam_a"]
 
 
 def _elastic_qp(
-    n: int, m: int, W: Any, g: Any, A: Any, lba: Any, uba: Any, excess: Any, price: Any
+    W: Any, g: Any, A: Any, lba: Any, uba: Any, relax: Any, price: Any
 ) -> tuple[Any, Any]:
     """Relax the rows that are violated now by one common t >= 0, at a price.
 
     low - t <= A d <= high + t, as two one-sided rows each.
     """
-    shapes = {"h": ca.Sparsity.dense(n + 1, n + 1), "a": ca.Sparsity.dense(2 * m + 1, n + 1)}
-    qp = ca.conic("qp", "daqp", shapes, QP_OPTIONS)
-    relax = excess > 0
-    rows = ca.vertcat(
-        ca.horzcat(A, relax),
-        ca.horzcat(A, -relax),
-        ca.horzcat(ca.MX(1, n), ca.MX(1)),
+    m, n = A.shape
+    one, infinite = ca.MX(1), ca.DM.ones(m) * INFINITE
+    d, u = daqp(
+        ca.diagcat(W, one),
+        ca.vertcat(g, price),
+        ca.vertcat(ca.horzcat(A, relax), ca.horzcat(A, -relax), ca.horzcat(ca.MX(1, n), one)),
+        ca.vertcat(lba, -infinite, 0),
+        ca.vertcat(infinite, uba, INFINITE),
     )
-    infinite = ca.DM.ones(m) * INFINITE
-    solution = qp(
-        h=ca.densify(ca.diagcat(W, ca.MX(1))),
-        g=ca.vertcat(g, price),
-        a=ca.densify(rows),
-        lba=ca.vertcat(lba, -infinite, 0),
-        uba=ca.vertcat(infinite, uba, INFINITE),
-        lbx=-ca.inf,
-        ubx=ca.inf,
-    )
-    return solution["x"][:n], solution["lam_a"][:m] + solution["lam_a"][m : 2 * m]
-
-
-class CompiledSteps:
-    """Iterates and steps for the repairs of one feasible set, compiled on first use.
-
-    Parameters
-    ----------
-    feasible_set : FeasibleSet
-    """
-
-    def __init__(self, feasible_set: FeasibleSet) -> None:
-        self._set = feasible_set
-        self._arrays = SharedArrays(feasible_set)
-        self._steps: dict[StepKind, StepFunction] = {}
-        self._iterate: IterateFunction | None = None
-
-    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
-        """Set the point, the metric, the scale and the limits for the following calls."""
-        self._arrays.load(problem, lower, upper)
-
-    def evaluate(self, z: Floats, u: Floats) -> Iterate:
-        """Evaluate the rows at z (n,) with multipliers u (m,)."""
-        if self._iterate is None:
-            self._iterate = IterateFunction(self._set, self._arrays)
-        return self._iterate(z, u)
-
-    def first_step(self, z: Floats) -> SqpStep:
-        """Return the step from z (n,) without multipliers."""
-        if self._set.is_linear:
-            self._arrays["z"][:] = z
-        else:
-            self.evaluate(z, np.zeros(self._set.m))
-        return self.step("identity")
-
-    def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
-        """Return the step from the iterate evaluated last.
-
-        ``shift`` (m,) is added to the linearised rows (second-order correction); ``price`` is
-        that of relaxing the rows, in the elastic program.
-        """
-        if kind not in self._steps:
-            self._steps[kind] = StepFunction(self._set, self._arrays, kind)
-        return self._steps[kind](shift, price)
+    return d[:n], u[:m] + u[m : 2 * m]

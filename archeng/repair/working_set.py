@@ -33,22 +33,25 @@ matrices of this size.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from archeng.distribution import Floats, Integers
 from archeng.model import FeasibleSet
-from archeng.repair.iterate import INFINITE, LARGE, Iterate
 from archeng.repair.least_distance import LeastDistance, lower_root
-from archeng.repair.linearised import LinearisedPoint, LinearisedRows, SparseRows
-from archeng.repair.problem import Problem
+from archeng.repair.linearised import LinearisedPoint, SparseRows
+from archeng.repair.problem import Problem, RowLimits
 from archeng.repair.step import (
     CURVED,
+    INFINITE,
+    LARGE,
     LEAST_EIGENVALUE,
+    PINNED,
     REACH,
     SHORTEST_SQUARED,
     WEIGHT,
+    Iterate,
     SqpStep,
     StepKind,
     is_solved,
@@ -56,53 +59,43 @@ from archeng.repair.step import (
 
 _NEAR = 1.0  # rows within so many deviations of a limit are in the working set from the start
 _OUTSIDE = 1e-10  # violation of a linearised row that puts it into the working set
-
-
-class _Evaluated(NamedTuple):
-    """The rows at an iterate, multipliers u (m,), the rows with one (k,), their gradients."""
-
-    point: LinearisedPoint
-    u: Floats
-    held: Integers
-    A: Floats
-
-
-class _QpSolution(NamedTuple):
-    """Step (n,), multipliers (m,), changes of the rows (m,); what is left of the conditions."""
-
-    d: Floats
-    u: Floats
-    Ad: Floats
-    infeasible: float
-    unsteady: float
+_KEPT = 3  # points that are remembered: a trial point is evaluated before its step is computed
 
 
 class WorkingSetSteps:
-    """Iterates and steps for the repairs of one feasible set, as :class:`CompiledSteps` has them.
-
-    Parameters
-    ----------
-    feasible_set : FeasibleSet
-    """
+    """Iterates and steps for the repairs of one set, as :class:`CompiledSteps` has them."""
 
     def __init__(self, feasible_set: FeasibleSet) -> None:
-        self._m = feasible_set.m
-        self._linearised = LinearisedRows(SparseRows(feasible_set))
+        self._set = feasible_set
+        self._rows = SparseRows(feasible_set)
         self._qp = LeastDistance()
+        self._loaded: tuple[Problem, RowLimits] | None = None
 
-    def load(self, problem: Problem, lower: Floats, upper: Floats) -> None:
+    def load(self, problem: Problem, limits: RowLimits) -> None:
         """Set the point, the metric, the scale and the limits for the following calls."""
-        self._linearised.load(problem, lower, upper)
+        if self._loaded and self._loaded[0] is problem and self._loaded[1] is limits:
+            return
+        self._loaded, self._problem = (problem, limits), problem
+        self._low = np.maximum(limits[0] / problem.norms, -INFINITE)
+        self._high = np.minimum(limits[1] / problem.norms, INFINITE)
+        self._inverse_norms = 1.0 / problem.norms[self._rows.row]
+        self._spread = np.sqrt(np.sum(problem.metric.L**2, axis=1))[self._rows.variable]
+        self._points: list[LinearisedPoint] = []
 
     def evaluate(self, z: Floats, u: Floats) -> Iterate:
-        """Evaluate the rows at z (n,) with multipliers u (m,)."""
+        """Evaluate the rows at z (n,), not to be changed afterwards, with multipliers u (m,)."""
         with np.errstate(all="ignore"):
-            point = self._linearised.at(z)
+            point = next((p for p in self._points if p.z is z), None)
+            if point is None:
+                point = self._linearised(z)
+                self._points = [point, *self._points[: _KEPT - 1]]
             held = np.flatnonzero(u)
-            A = self._linearised.gradients(point, held)
+            A = point.gradients(held)
             lengths = np.sqrt(np.sum(A * A, axis=1))
-            self._last = _Evaluated(point, u, held, A)
+            self._point, self._u, self._held, self._A = point, u, held, A
             return Iterate(
+                z=z,
+                u=u,
                 c=point.c,
                 violation=point.violation,
                 satisfied=point.farthest <= 0.0,
@@ -113,44 +106,72 @@ class WorkingSetSteps:
                 steepest=float(lengths.max(initial=1.0)),
             )
 
-    def first_step(self, z: Floats) -> SqpStep:
-        """Return the step from z (n,) without multipliers."""
-        self.evaluate(z, np.zeros(self._m))
-        return self.step("identity")
+    def _linearised(self, z: Floats) -> LinearisedPoint:
+        problem, rows = self._problem, self._rows
+        L = problem.metric.L
+        y = problem.x + L @ z
+        c = problem.feasible_set.values(y) / problem.norms
+        nonzeros = rows.nonzeros(y) * self._inverse_norms
+        defined = np.abs(c) < LARGE
+        usable = defined & (rows.by_rows(np.abs(nonzeros) * self._spread) < LARGE)
+        c_safe = c if defined.all() else np.where(defined, c, 0.0)
+        room_low, room_high = self._low - c_safe, self._high - c_safe
+        outside = np.maximum(room_low, -room_high)
+        excess = np.maximum(outside, 0.0)
+        low, high = np.maximum(room_low, -INFINITE), np.minimum(room_high, INFINITE)
+        beyond = outside - problem.slack
+        violation = float(excess.sum())
+        if not usable.all():
+            nonzeros = np.where(usable[rows.row], nonzeros, 0.0)
+            low, high = np.where(usable, low, -INFINITE), np.where(usable, high, INFINITE)
+            beyond = np.where(defined, beyond, 1.0)
+            violation = violation if defined.all() else np.inf
+        farthest = float(beyond.max())
+        return LinearisedPoint(
+            rows, L, z, y, c, nonzeros, usable, low, high, excess, violation, farthest
+        )
+
+    def first_step(
+        self, problem: Problem, limits: RowLimits, z: Floats
+    ) -> tuple[Iterate | None, SqpStep]:
+        """Load a problem and return the first iterate and step, as :class:`CompiledSteps` does."""
+        self.load(problem, limits)
+        here = self.evaluate(z, np.zeros(self._set.m))
+        return None if self._set.is_linear else here, self.step("identity")
 
     def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
         """Return the step from the iterate evaluated last, as :meth:`CompiledSteps.step` does."""
         with np.errstate(all="ignore"):
-            point = self._last.point
+            point = self._point
             if np.any(shift):
                 shift = np.where(point.usable, shift, 0.0)
-                point = point._replace(low=point.low - shift, high=point.high - shift)
-            evaluated = self._last._replace(point=point)
-            W, g = self._model(evaluated, kind)
-            solution = self._solve(W, g, evaluated, price if kind == "elastic" else None)
-        longest = float(np.abs(solution.d).max())
+                point = replace(point, low=point.low - shift, high=point.high - shift)
+            W, g = self._model(point, kind)
+            d, u, Ad, infeasible, unsteady = self._solve(
+                W, g, point, price if kind == "elastic" else None
+            )
+        longest = float(np.abs(d).max())
         return SqpStep(
-            d=solution.d,
-            u=solution.u,
-            Ad=solution.Ad,
-            unsteady=solution.unsteady,
+            d=d,
+            u=u,
+            Ad=Ad,
+            unsteady=unsteady,
             longest=longest,
-            largest=float(np.abs(solution.u).max(initial=0.0)),
-            slope=float(point.z @ solution.d),
-            solved=is_solved(solution.infeasible, solution.unsteady, longest, price),
+            largest=float(np.abs(u).max(initial=0.0)),
+            slope=float(point.z @ d),
+            solved=is_solved(infeasible, unsteady, longest, price),
             relaxed=kind == "elastic",
             reflected=kind == "reflected",
         )
 
-    def _model(self, evaluated: _Evaluated, kind: StepKind) -> tuple[Floats, Floats]:
+    def _model(self, point: LinearisedPoint, kind: StepKind) -> tuple[Floats, Floats]:
         """Hessian W (n, n) and gradient g (n,) of the quadratic model."""
-        point, u, held, A = evaluated
-        problem, z = self._linearised.problem, point.z
-        fs = problem.feasible_set
+        u, held, A, z = self._u, self._held, self._A, point.z
         W, g = np.eye(len(z)), z
-        if kind in ("identity", "elastic") or not np.any(held >= fs.m - fs.n_nonlinear):
+        nonlinear = self._set.m - self._set.n_nonlinear
+        if kind in ("identity", "elastic") or not np.any(held >= nonlinear):
             return W, g
-        bend = self._linearised.rows.bend(point.y, u / problem.norms, problem.metric.L)
+        bend = self._rows.bend(point.y, u / self._problem.norms, point.L)
         size = float(np.linalg.norm(bend))
         if size < LARGE:
             W += (bend + bend.T) / 2
@@ -164,25 +185,28 @@ class WorkingSetSteps:
             W = _reflected(W)
         return W, g
 
-    def _solve(self, W: Floats, g: Floats, at: _Evaluated, price: float | None) -> _QpSolution:
+    def _solve(
+        self, W: Floats, g: Floats, point: LinearisedPoint, price: float | None
+    ) -> tuple[Floats, Floats, Floats, float, float]:
         """Solve the quadratic program with all rows by growing working sets.
 
-        With a price, it is the elastic program.
+        With a price, it is the elastic program. Returns the step (n,), multipliers (m,), changes
+        of the rows (m,), and what is left of the conditions: how far rows are violated, and the
+        gradient of the model.
         """
-        point, held = at.point, at.held
         u = np.zeros(len(point.c))
         root = lower_root(W)
         if root is None:
-            return _QpSolution(np.full_like(g, np.nan), u, u, np.inf, np.inf)
+            return np.full_like(g, np.nan), u, u, np.inf, np.inf
         near = (point.low > -_NEAR) | (point.high < _NEAR)
-        near[held] = True
+        near[self._held] = True
         working = np.flatnonzero(near & point.usable)
-        A = self._linearised.gradients(point, working)
+        A = point.gradients(working)
         while True:
             d, multipliers = self._program(root, g, A, point, working, price)
             unsteady = float(np.abs(W @ d + g + A.T @ multipliers).max())
             longest = float(np.abs(d).max())
-            Ad = self._linearised.changes(point, d)
+            Ad = point.changes(d)
             missing = self._missing(point, Ad, d)
             infeasible = 0.0 if price is not None else float(missing[working].max(initial=0.0))
             missing[working] = 0.0
@@ -191,9 +215,9 @@ class WorkingSetSteps:
                 break
             joining = joining[np.argsort(-missing[joining], kind="stable")[: len(d)]]
             working = np.concatenate((working, joining))
-            A = np.concatenate((A, self._linearised.gradients(point, joining)))
+            A = np.concatenate((A, point.gradients(joining)))
         u[working] = multipliers
-        return _QpSolution(d, u, Ad, max(infeasible, float(missing.max(initial=0.0))), unsteady)
+        return d, u, Ad, max(infeasible, float(missing.max(initial=0.0))), unsteady
 
     def _missing(self, point: LinearisedPoint, Ad: Floats, d: Floats) -> Floats:
         """Violations (m,) of the linearised rows at a step, without sides out of reach.
@@ -202,11 +226,10 @@ class WorkingSetSteps:
         """
         below, above = point.low - Ad, Ad - point.high
         worse = np.maximum(below, above)
-        linear = self._linearised.problem.feasible_set.is_linear
-        if linear or float(np.linalg.norm(d)) < REACH:
+        if self._set.is_linear or float(np.linalg.norm(d)) < REACH:
             return worse
-        doubtful = np.flatnonzero((worse > 0) & ~self._linearised.pinned)
-        A = self._linearised.gradients(point, doubtful)
+        doubtful = np.flatnonzero((worse > 0) & (self._high - self._low >= PINNED))
+        A = point.gradients(doubtful)
         reach = REACH * np.sqrt(np.sum(A * A, axis=1))
         low = np.where(point.low[doubtful] > -reach, below[doubtful], 0.0)
         high = np.where(point.high[doubtful] < reach, above[doubtful], 0.0)

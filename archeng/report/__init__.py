@@ -20,27 +20,34 @@ from archeng.checks import file_path
 from archeng.errors import SettingsError
 from archeng.plain_text import short
 from archeng.report.design_sections import best_design, constraints, designs, summary
-from archeng.report.figures import plot, to_svg
-from archeng.report.html import Section
+from archeng.report.figures import plot
+from archeng.report.figures.style import to_svg
+from archeng.report.html import Section, paragraph, section
 from archeng.report.pdf import printed
 from archeng.report.run_sections import convergence, failures, question, repairs, reproduce, search
 from archeng.result import Result
 
 __all__ = ["sections", "style_sheet", "subtitle", "to_html", "write_report"]
 
+_SECTIONS = (
+    ("summary", "Summary", summary),
+    ("best", "Best design", best_design),
+    ("asked", "What was asked", question),
+    ("convergence", "Convergence", convergence),
+    ("designs", "Designs", designs),
+    ("constraints", "What blocks the design", constraints),
+    ("repairs", "Repairs", repairs),
+    ("failures", "Failures", failures),
+    ("search", "Search (for experts)", search),
+    ("reproduce", "Reproduce", reproduce),
+)
+"""Key, title and elements of each section."""
+
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_report(result: Result, path: str | Path) -> None:
-    """Write a report as PDF if the name ends in ``.pdf``, else as HTML.
-
-    Raises
-    ------
-    MissingPackageError
-        Without matplotlib; for a PDF without a browser.
-    SettingsError
-        If the file cannot be written.
-    """
+    """Write a report: what :meth:`archeng.Result.report` does."""
     file = file_path("path", path)
     new = file.parent / f".{file.name}.new"  # a half-written report never has the name
     try:
@@ -57,11 +64,8 @@ def write_report(result: Result, path: str | Path) -> None:
 
 def sections(result: Result) -> list[Section]:
     """Return everything that there is to say about a run, the most important first."""
-    parts = (
-        summary, best_design, question, convergence, designs, constraints, repairs, failures,
-        search, reproduce,
-    )  # fmt: skip
-    return [part(result) for part in parts]
+    empty = [paragraph("No call has ended yet.")]
+    return [section(key, title, *elements(result) or empty) for key, title, elements in _SECTIONS]
 
 
 def to_html(result: Result) -> str:

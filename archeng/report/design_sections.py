@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,15 @@ from archeng.model.tables import number
 from archeng.plain_text import short
 from archeng.progress import duration
 from archeng.records import Activity, RowAtBest, SimulatedAtBest
-from archeng.report.figures import free_variables, sensible, times
-from archeng.report.figures.designs import MOST_PANELS
-from archeng.report.html import Html, Section, facts, paragraph, picture, section, table
+from archeng.report.figures import sensible
+from archeng.report.figures.calls import times
+from archeng.report.figures.designs import MOST_PANELS, free_variables
+from archeng.report.html import Html, facts, paragraph, picture, table
 from archeng.report.text import (
     SIMULATED_HEADER,
     gain_text,
     optimality_text,
+    output_text,
     simulated_cells,
     variable_cells,
 )
@@ -30,10 +31,9 @@ _AT_BOUND = 1e-6  # nearer to a bound than this, relative to the distance of the
 _ROUNDING = 1e-9  # a value that far from a limit of 0 is shown as 0
 
 
-def summary(result: Result) -> Section:
+def summary(result: Result) -> list[Html]:
     """Return the few numbers that everybody looks for first."""
-    options = result.provenance.get("options")
-    budget = options.get("max_evaluations") if isinstance(options, dict) else None
+    budget = (result.provenance.get("options") or {}).get("max_evaluations")
     has_design = math.isfinite(result.fun)
     pairs = [
         ("best objective", f"{result.fun:.6g}" if has_design else "none yet"),
@@ -55,7 +55,7 @@ def summary(result: Result) -> Section:
     if result.optimality is not None:
         evidence = optimality_text(result.optimality)
         text += f" {evidence[0].upper()}{evidence[1:]}."
-    return section("summary", "Summary", paragraph(text), facts(pairs))
+    return [paragraph(text), facts(pairs)]
 
 
 def _seconds(result: Result) -> float:
@@ -66,11 +66,10 @@ def _seconds(result: Result) -> float:
     return max(last, float(elapsed)) if isinstance(elapsed, int | float) else last
 
 
-def best_design(result: Result) -> Section:
+def best_design(result: Result) -> list[Html]:
     """Return the best design with units and bounds, and what the simulator said there."""
     if not math.isfinite(result.fun):
-        none = f"There is none: {result.status.value}."
-        return section("best", "Best design", paragraph(none))
+        return [paragraph(f"There is none: {result.status.value}.")]
     sense = "maximised" if result.maximize else "minimised"
     variables = result.variables_at_best
     places = [_place(v.value, v.lower, v.upper) for v in variables]
@@ -88,10 +87,10 @@ def best_design(result: Result) -> Section:
         title = "Simulated constraints"
         elements.append(table(title, SIMULATED_HEADER, rows, "lrrrr", violated))
     if result.outputs:
-        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
+        outputs = [(name, output_text(value, 300)) for name, value in result.outputs.items()]
         title = "Other outputs of the simulator"
         elements.append(table(title, ("output", "value"), outputs, "lr"))
-    return section("best", "Best design", *elements)
+    return elements
 
 
 def _place(value: float, lower: float, upper: float) -> float | None:
@@ -107,11 +106,7 @@ def _at_bound(place: float | None) -> str:
     return "lower" if place <= _AT_BOUND else "upper" if place >= 1 - _AT_BOUND else ""
 
 
-def _output(value: Any) -> str:
-    return f"{value:.8g}" if isinstance(value, float) else short(str(value), 300)
-
-
-def designs(result: Result) -> Section:
+def designs(result: Result) -> list[Html]:
     """Return the variables over the calls, and the best designs side by side."""
     kinds, free = sensible(result), free_variables(result)
     elements: list[Html] = []
@@ -128,7 +123,7 @@ def designs(result: Result) -> Section:
             "The best designs: one line each, from the lower (below) to the upper bound (above)."
         )
         elements += [picture("parallel", caption), _best_table(result, free)]
-    return section("designs", "Designs", *elements or [paragraph("No call has ended yet.")])
+    return elements
 
 
 def _best_table(result: Result, free: list[int]) -> Html:
@@ -141,7 +136,7 @@ def _best_table(result: Result, free: list[int]) -> Html:
     return table(f"The {len(best)} best designs{fewer}", header, rows, "r" * len(header))
 
 
-def constraints(result: Result) -> Section:
+def constraints(result: Result) -> list[Html]:
     """Return what blocks the design, and the simulated constraints."""
     kinds = sensible(result)
     elements: list[Html] = []
@@ -164,10 +159,8 @@ def constraints(result: Result) -> Section:
         text = f"{count} of {total} calls violated a constraint that only the simulator knows."
         caption = "Simulated constraints over the calls. Red: violated."
         elements += [paragraph(text), picture("simulated", caption)]
-    if not elements:
-        text = "There is no design yet at which constraints could be active."
-        elements.append(paragraph(text))
-    return section("constraints", "What blocks the design", *elements)
+    none = "There is no design yet at which constraints could be active."
+    return elements or [paragraph(none)]
 
 
 def _activity(result: Result) -> Html:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from archeng.errors import MissingPackageError, SettingsError
-from archeng.simulator.process_tree import kill_tree
+from archeng.simulator.watchdog import Tree
 
 _BROWSERS = (
     "chromium",
@@ -39,15 +39,10 @@ _INSTEAD = "Or open the HTML report in any browser and print it to a PDF."
 
 
 def printed(page: bytes, folder: Path) -> bytes:
-    """Return a page as PDF.
+    """Return a page, HTML that needs nothing else, as PDF.
 
-    Parameters
-    ----------
-    page : bytes
-        HTML that needs nothing else.
-    folder : path
-        Where the browser works, in a new folder of its own: some browsers (as snaps) are kept from
-        the system's folder for temporary files.
+    The browser works below ``folder``, in a new folder of its own: some browsers (as snaps) are
+    kept from the system's folder for temporary files.
 
     Raises
     ------
@@ -67,7 +62,8 @@ def printed(page: bytes, folder: Path) -> bytes:
             command.append("--no-sandbox")  # Chromium's sandbox cannot be used by root
         command += [f"--print-to-pdf={work / 'page.pdf'}", (work / "page.html").as_uri()]
         try:
-            _run(command, work / "log.txt")
+            with (work / "log.txt").open("wb") as log:
+                Tree(command, stdout=log, stderr=log).wait(_SECONDS)
             return (work / "page.pdf").read_bytes()
         except subprocess.TimeoutExpired as error:
             raise SettingsError(
@@ -80,31 +76,12 @@ def printed(page: bytes, folder: Path) -> bytes:
             ) from error
 
 
-def _run(command: list[str], log: Path) -> None:
-    """Run a browser until it has ended; if that takes too long, end it and what it started."""
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True)
-        try:
-            process.wait(_SECONDS)
-        except BaseException:  # Ctrl-C, too
-            kill_tree(process.pid)
-            process.wait()
-            raise
-
-
 def find_browser() -> str:
-    """Return the path of a browser that can print.
-
-    Raises
-    ------
-    MissingPackageError
-        If there is none.
-    """
-    for name in _BROWSERS:
-        path = shutil.which(name)
-        if path is not None:
-            return path
-    raise MissingPackageError(
-        "A PDF report is printed by Chromium, Chrome or Edge, and none of them was found on the "
-        f"PATH. Install one (Debian, Ubuntu: apt install chromium). {_INSTEAD}"
-    )
+    """Return the path of a browser that can print, or raise a `MissingPackageError`."""
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if path is None:
+        raise MissingPackageError(
+            "A PDF report is printed by Chromium, Chrome or Edge, and none of them was found on "
+            f"the PATH. Install one (Debian, Ubuntu: apt install chromium). {_INSTEAD}"
+        )
+    return path

@@ -12,8 +12,8 @@ import numpy as np
 from archeng.model.tables import number
 from archeng.plain_text import short
 from archeng.records import CallRecord, RowAtBest
-from archeng.report.figures import REPAIR_KINDS
-from archeng.report.html import Html, Section, message, paragraph, picture, section, table
+from archeng.report.figures.constraints import REPAIR_KINDS
+from archeng.report.html import Html, message, paragraph, picture, table
 from archeng.result import Result
 from archeng.settings import Settings
 
@@ -30,10 +30,9 @@ _ROWS = 40  # different messages in the table
 _MESSAGES = 12  # different messages of failed calls that are shown in full
 _LONGEST = 4000  # characters of a message
 _VALUES = 12  # variables of a design beside a message
-_NO_CALL = "No call has ended yet."
 
 
-def question(result: Result) -> Section:
+def question(result: Result) -> list[Html]:
     """Return variables, constraints, limits and budget."""
     sense = "Maximise" if result.maximize else "Minimise"
     explicit = [r for r in result.rows if r.kind != "bound"]
@@ -54,12 +53,12 @@ def question(result: Result) -> Section:
         limits = [(s.name, number(s.lower), number(s.upper)) for s in result.simulated]
         header = ("simulated constraint", "lower", "upper")
         elements.append(table("Limits of what the simulator returns", header, limits, "lrr"))
-    options = _mapping(result.provenance.get("options"))
+    options = result.provenance.get("options") or {}
     budget = [(_LIMITS[o], _value(options[o])) for o in _LIMITS if options.get(o) is not None]
     if all(options.get(o) is None for o in ("max_evaluations", "max_time", "target")):
         budget.insert(0, (_LIMITS["max_evaluations"], "no limit: until the search converges"))
     elements.append(table("Budget", ("limit", "value"), budget, "lr"))
-    return section("asked", "What was asked", *elements)
+    return elements
 
 
 def _variables(result: Result) -> Html:
@@ -79,23 +78,22 @@ def _row(r: RowAtBest) -> tuple[str, ...]:
     return r.name, r.kind, low, high, r.source or "-"
 
 
-def convergence(result: Result) -> Section:
+def convergence(result: Result) -> list[Html]:
     """Return the objective over calls and over time."""
-    elements = [paragraph(_NO_CALL)]
-    if result.evaluations:
-        elements = [
-            paragraph("Best so far counts only designs that satisfy all constraints."),
-            picture("convergence", "Objective over the simulator calls."),
-            picture("time", "Objective over time, and how long each call took."),
-        ]
-    return section("convergence", "Convergence", *elements)
+    if not result.evaluations:
+        return []
+    return [
+        paragraph("Best so far counts only designs that satisfy all constraints."),
+        picture("convergence", "Objective over the simulator calls."),
+        picture("time", "Objective over time, and how long each call took."),
+    ]
 
 
-def repairs(result: Result) -> Section:
+def repairs(result: Result) -> list[Html]:
     """Return how designs came to be feasible."""
     calls = result.evaluations
     if not calls:
-        return section("repairs", "Repairs", paragraph(_NO_CALL))
+        return []
     rows = []
     for kind, count in Counter(e.repair_kind for e in calls).most_common():
         squares = [e.repair_distance_squared for e in calls if e.repair_kind == kind]
@@ -103,22 +101,20 @@ def repairs(result: Result) -> Section:
         moved = kind in ("nearest", "intersection") and np.isfinite(distances).any()
         middle = f"{np.nanmedian(distances):.3g}" if moved else "-"
         share = f"{100 * count / len(calls):.0f} %"
-        rows.append((REPAIR_KINDS.get(kind, kind), str(count), share, middle))
+        rows.append((REPAIR_KINDS.get(kind, ("", kind))[1], str(count), share, middle))
     outside = result.n_infeasible_calls
     text = "No call was made at a design that violates an explicit constraint."
     if outside:
         text = f"{outside} calls were made at designs that violate an explicit constraint."
     header = ("where the design comes from", "calls", "share", "median distance")
     caption = "Left: calls so far by kind. Right: how far repairs moved the samples."
-    elements = (paragraph(text), table("", header, rows, "lrrr"), picture("repairs", caption))
-    return section("repairs", "Repairs", *elements)
+    return [paragraph(text), table("", header, rows, "lrrr"), picture("repairs", caption)]
 
 
-def failures(result: Result) -> Section:
+def failures(result: Result) -> list[Html]:
     """Return the calls that did not end well, with their messages."""
     if not result.failures:
-        text = "Every call ended well." if result.evaluations else _NO_CALL
-        return section("failures", "Failures", paragraph(text))
+        return [paragraph("Every call ended well.")] if result.evaluations else []
     groups: dict[tuple[str, str], list[CallRecord]] = defaultdict(list)
     for e in result.failures:
         lines = e.message.strip().splitlines() or [""]
@@ -142,7 +138,7 @@ def failures(result: Result) -> Section:
             "in full. `archeng export` writes all of them."
         )
         elements.append(paragraph(text))
-    return section("failures", "Failures", *elements)
+    return elements
 
 
 def _message(result: Result, call: CallRecord, status: str, line: str) -> Html:
@@ -155,11 +151,10 @@ def _message(result: Result, call: CallRecord, status: str, line: str) -> Html:
     return message(f"call {call.index + 1} ({status}) at {where}", text, f"{status} {line}")
 
 
-def search(result: Result) -> Section:
+def search(result: Result) -> list[Html]:
     """Return what experts of CMA-ES look at."""
-    title = "Search (for experts)"
     if not result.history:
-        return section("search", title, paragraph("No generation has ended yet."))
+        return [paragraph("No generation has ended yet.")]
     rows = [_restart(result, k) for k in sorted({g.restart for g in result.history})]
     header = (
         "restart", "generations", "rounds of proposals", "calls", "population", "sigma", "alpha",
@@ -177,14 +172,12 @@ def search(result: Result) -> Section:
         "Mahalanobis distance of the mean from the feasible set; the eigenvalues are those of the "
         "covariance matrix relative to the initial one."
     )
-    return section(
-        "search",
-        title,
+    return [
         paragraph(text),
         table("Restarts (last values)", header, rows, "r" * len(header)),
         picture("search", "The search inside, over the simulator calls."),
         table("Where the time went", ("part", "seconds", "share"), spent, "lrr"),
-    )
+    ]
 
 
 def _restart(result: Result, restart: int) -> tuple[str, ...]:
@@ -199,7 +192,7 @@ def _restart(result: Result, restart: int) -> tuple[str, ...]:
     return (*map(str, counts), *numbers)
 
 
-def reproduce(result: Result) -> Section:
+def reproduce(result: Result) -> list[Html]:
     """Return versions, seed and settings."""
     origin = result.provenance
     text = (
@@ -210,24 +203,20 @@ def reproduce(result: Result) -> Section:
     rows += [(name, str(origin[name])) for name in _VERSIONS if name in origin]
     rows += [(name.replace("_", " "), str(origin[name])) for name in _ORIGIN if origin.get(name)]
     elements = [paragraph(text), table("Seed and versions", ("what", "value"), rows, "lr")]
-    options = [(k, _value(v)) for k, v in _mapping(origin.get("options")).items()]
+    options = [(k, _value(v)) for k, v in (origin.get("options") or {}).items()]
     if options:
         elements.append(table("Options of solve", ("option", "value"), options, "lr"))
     usual = Settings()
     settings = [
         (name, _value(value), _value(getattr(usual, name, None)))
-        for name, value in _mapping(origin.get("settings")).items()
+        for name, value in (origin.get("settings") or {}).items()
     ]
     if settings:
         marked = [k for k, (_, value, default) in enumerate(settings) if value != default]
         header = ("setting", "value", "default")
         title = "Settings (marked: not the default)"
         elements.append(table(title, header, settings, "lrr", marked))
-    return section("reproduce", "Reproduce", *elements)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return elements
 
 
 def _value(value: Any) -> str:
@@ -237,7 +226,4 @@ def _value(value: Any) -> str:
         return value
     if isinstance(value, float):
         return f"{value:.12g}"
-    try:
-        return json.dumps(dict(value) if isinstance(value, Mapping) else value)
-    except (TypeError, ValueError):
-        return str(value)
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, default=str)

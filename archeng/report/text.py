@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from archeng.model.tables import number, text_table
+from archeng.plain_text import short
 from archeng.records import Activity, RowAtBest, SimulatedAtBest, VariableAtBest
 from archeng.result import Result
 from archeng.surrogate import Optimality
@@ -27,13 +28,15 @@ def result_text(result: Result) -> str:
     ]
     if result.optimality is not None:
         parts.append(optimality_text(result.optimality))
-    parts += ["", _variables(result)]
+    lines = [variable_cells(v) for v in result.variables_at_best]
+    parts += ["", text_table(("variable", "value", "unit", "lower", "upper"), lines)]
     if result.simulated:
-        parts += ["", _simulated(result.simulated)]
+        lines = [simulated_cells(s, "VIOLATED") for s in result.simulated]
+        parts += ["", text_table(SIMULATED_HEADER, lines)]
         count = sum(bool(e.violated) for e in calls)
         parts.append(f"{count} of {len(calls)} calls violated a simulated constraint")
     if result.outputs:
-        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
+        outputs = [(name, output_text(value, 60)) for name, value in result.outputs.items()]
         parts += ["", text_table(("output", "value"), outputs)]
     active = [r for r in result.rows if r.active]
     if active:
@@ -63,11 +66,6 @@ def _repairs(result: Result) -> str:
         + (f", {proposed} were proposed by a model of the objective" if proposed else "")
         + (f", {outside} violated constraints" if outside else "")
     )
-
-
-def _variables(result: Result) -> str:
-    lines = [variable_cells(v) for v in result.variables_at_best]
-    return text_table(("variable", "value", "unit", "lower", "upper"), lines)
 
 
 def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
@@ -119,10 +117,6 @@ def gain_text(a: Activity) -> str:
     return f"{a.gain:.3g} +- {a.gain_error:.1g}{doubt}"
 
 
-def _simulated(simulated: Sequence[SimulatedAtBest]) -> str:
-    return text_table(SIMULATED_HEADER, [simulated_cells(s, "VIOLATED") for s in simulated])
-
-
 def simulated_cells(s: SimulatedAtBest, violated: str = "violated") -> tuple[str, ...]:
     """Return name, value and limits of a simulated constraint, and how far the nearer limit is."""
     margin = min(s.value - s.lower, s.upper - s.value)
@@ -130,9 +124,9 @@ def simulated_cells(s: SimulatedAtBest, violated: str = "violated") -> tuple[str
     return s.name, f"{s.value:.8g}", number(s.lower), number(s.upper), distance
 
 
-def _output(value: Any) -> str:
-    text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+def output_text(value: Any, longest: int) -> str:
+    """Return an output of the simulator, cut in its middle if it is too long."""
+    return f"{value:.8g}" if isinstance(value, float) else short(str(value), longest)
 
 
 def _rows(rows: Sequence[RowAtBest]) -> str:
@@ -141,8 +135,8 @@ def _rows(rows: Sequence[RowAtBest]) -> str:
         at_upper = np.isfinite(r.upper) and (
             not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
         )
-        limit = ("<= " if at_upper else ">= ") + number(r.upper if at_upper else r.lower)
-        reached = r.upper if at_upper else r.lower
-        value = 0.0 if reached == 0 and r.kind != "equality" else r.value
-        lines.append((r.name, f"{value:.8g}", limit, r.kind, r.source or "-"))
+        sign, limit = ("<=", r.upper) if at_upper else (">=", r.lower)
+        value = 0.0 if limit == 0 and r.kind != "equality" else r.value
+        cells = (r.name, f"{value:.8g}", f"{sign} {number(limit)}", r.kind, r.source or "-")
+        lines.append(cells)
     return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.known import Known, Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, PastCalls
 from archeng.records import Activity, CallRecord, RowAtBest
 from archeng.surrogate import frame_at, gradients, multipliers
 
@@ -63,42 +64,30 @@ def activity_of(
     blocked = _blocked(best, data, limits)
     gains, errors = _gains(feasible_set, best, data, limits, wide, rows, blocked)
     calls = max(len(evaluations), 1)
-    activities = [
-        _explicit(row, _repairs(evaluations, j), calls, gains[j], errors[j])
+    about: list[tuple[str, str, bool, str, Floats]] = [
+        (row.name, row.kind, row.active, row.source, _repairs(evaluations, j))
         for j, row in enumerate(rows)
     ]
     for i, name in enumerate(limits.names):
-        count = sum(name in e.violated for e in evaluations)
-        j = len(rows) + i
-        activities.append(
-            Activity(
-                name=name,
-                kind="simulated",
-                repaired=count,
-                share=count / calls,
-                distance=float("nan"),
-                multiplier=float("nan"),
-                active=bool(blocked[i]),
-                gain=float(gains[j]),
-                gain_error=float(errors[j]),
-            )
+        violating = sum(name in e.violated for e in evaluations)
+        unrepaired = np.full((violating, 2), np.nan)
+        about.append((name, "simulated", bool(blocked[i]), "", unrepaired))
+    return tuple(
+        Activity(
+            name=name,
+            kind=kind,
+            repaired=len(repairs),
+            share=len(repairs) / calls,
+            distance=float(np.median(repairs[:, 0])) if len(repairs) else math.nan,
+            multiplier=float(np.median(repairs[:, 1])) if len(repairs) else math.nan,
+            active=active,
+            gain=float(gain),
+            gain_error=float(error),
+            source=source,
         )
-    return tuple(activities)
-
-
-def _explicit(row: RowAtBest, repairs: Floats, calls: int, gain: float, error: float) -> Activity:
-    some = len(repairs) > 0
-    return Activity(
-        name=row.name,
-        kind=row.kind,
-        repaired=len(repairs),
-        share=len(repairs) / calls,
-        distance=float(np.median(repairs[:, 0])) if some else float("nan"),
-        multiplier=float(np.median(repairs[:, 1])) if some else float("nan"),
-        active=row.active,
-        gain=float(gain),
-        gain_error=float(error),
-        source=row.source,
+        for (name, kind, active, source, repairs), gain, error in zip(
+            about, gains, errors, strict=True
+        )
     )
 
 
@@ -112,7 +101,7 @@ def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
     return np.array(repairs, dtype=float).reshape(-1, 2)
 
 
-def _blocked(best: CallRecord, data: Known, limits: Limits) -> Floats:
+def _blocked(best: CallRecord, data: PastCalls, limits: Limits) -> Floats:
     """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
     values = np.array([best.constraints[name] for name in limits.names])
     seen = data.simulated
@@ -125,7 +114,7 @@ def _blocked(best: CallRecord, data: Known, limits: Limits) -> Floats:
 def _gains(
     fs: FeasibleSet,
     best: CallRecord,
-    data: Known,
+    data: PastCalls,
     limits: Limits,
     wide: Distribution,
     rows: Sequence[RowAtBest],

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from archeng.handlers import make_handler
 from archeng.ledger import Ledger
 from archeng.repair import Repairer
 from archeng.runner.dispatcher import Dispatcher
-from archeng.runner.restarting import RestartingSearch
+from archeng.runner.handlers import make_handler
+from archeng.runner.restarting import RestartingSearch, Starts
 from archeng.runner.setup import Setup
-from archeng.runner.starts import Starts
 from archeng.runner.team import RepairTeam
 from archeng.simulator import Evaluator, Gate, make_pool, process_count
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a run is made of, beside the workers that simulate."""
-
-    ledger: Ledger
-    search: RestartingSearch
-    team: RepairTeam
-
-
-def assemble(setup: Setup) -> Parts:
-    """Make ledger and search; the solvers of the repair are compiled here."""
+def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
+    """Make ledger, search, and who repairs; the solvers of the repair are compiled here."""
     options, settings, limits = setup.options, setup.settings, setup.options.limits
     repairer = Repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
@@ -46,16 +33,18 @@ def assemble(setup: Setup) -> Parts:
         reuse_designs=settings.reuse_designs,
         earlier=setup.earlier,
     )
-    return Parts(ledger, search, team)
+    return ledger, search, team
 
 
-def make_dispatcher(setup: Setup, parts: Parts, clock: Callable[[], float]) -> Dispatcher:
-    """Start the workers, if there is a simulator; ``clock`` tells the seconds since the begin."""
+def make_dispatcher(
+    setup: Setup, ledger: Ledger, search: RestartingSearch, begin: float
+) -> Dispatcher:
+    """Start the workers, if there is a simulator; ``begin`` is the run's, by `time.monotonic`."""
     runtime, limits = setup.runtime, setup.options.limits
     evaluator = None
     if setup.simulator is not None:
         pool = make_pool(runtime.workers, setup.simulator, runtime.policy.timeout)
         evaluator = Evaluator(pool, runtime.policy, limits)
-    gate = Gate(setup.feasible_set, parts.search.handler.outside)
+    gate = Gate(setup.feasible_set, search.handler.outside)
     on_failure = None if runtime.progress is None else runtime.progress.failed
-    return Dispatcher(gate, parts.ledger, evaluator, limits, clock, on_failure)
+    return Dispatcher(gate, ledger, evaluator, limits, begin, on_failure)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from archeng.errors import ExecutorError
-from archeng.known import Limits
 from archeng.ledger import Ledger
+from archeng.outcomes import Limits
 from archeng.records import CallRecord
 from archeng.runner.failures import mistaken
 from archeng.runner.generation import Candidate, OpenGeneration
@@ -14,35 +18,19 @@ from archeng.simulator import Call, Design, Evaluator, Gate, checked
 
 
 class Dispatcher:
-    """Makes the calls of a generation.
-
-    Parameters
-    ----------
-    gate : Gate
-        Every design is checked once more before it is simulated.
-    ledger : Ledger
-        Asked for outcomes that are known; every finished call is written there before it is used.
-    evaluator : Evaluator or None
-        None for ask and tell.
-    limits : Limits
-        Of the simulated constraints.
-    clock : callable
-        Returns the seconds since the run began.
-    on_failure : callable or None
-        Told of every call that did not end well, as it happens.
-    """
+    """Makes the calls of a generation."""
 
     def __init__(
         self,
-        gate: Gate,
-        ledger: Ledger,
-        evaluator: Evaluator | None,
-        limits: Limits,
-        clock: Callable[[], float],
-        on_failure: Callable[[Call], None] | None = None,
+        gate: Gate,  # checks every design once more before it is simulated
+        ledger: Ledger,  # says which outcomes are known
+        evaluator: Evaluator | None,  # None for ask and tell
+        limits: Limits,  # of the simulated constraints
+        begin: float,  # of the run, by `time.monotonic`
+        on_failure: Callable[[Call], None] | None = None,  # told of calls that did not end well
     ) -> None:
         self._gate, self._ledger, self._evaluator = gate, ledger, evaluator
-        self._limits, self._clock, self._on_failure = limits, clock, on_failure
+        self._limits, self._begin, self._on_failure = limits, begin, on_failure
 
     @property
     def n_workers(self) -> int | None:
@@ -60,13 +48,9 @@ class Dispatcher:
         The order of finishing does not matter. Once ``time_to_stop`` says so, no further call
         begins; those under way are waited for. Closing the iterator kills or forgets them.
 
-        The first call of a run is made alone. If it shows that the simulator is written wrongly, it
-        is not written down: once that is mended, the run begins with the same design.
-
-        Raises
-        ------
-        SimulatorError
-            If that is so.
+        The first call of a run is made alone. If it shows that the simulator is written wrongly,
+        that is a SimulatorError, and the call is not written down: once that is mended, the run
+        begins with the same design.
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
@@ -102,50 +86,61 @@ class Dispatcher:
     ) -> tuple[dict[int, float], dict[int, CallRecord], list[tuple[int, Design]]]:
         """Check all designs; return their violations, known outcomes, and what to simulate."""
         violations: dict[int, float] = {}
-        finished: dict[int, CallRecord] = {}
-        todo: list[tuple[int, Design]] = []
+        designs: dict[int, Design] = {}
         for p in positions:
-            design, violations[p] = self._gated(generation.candidates[p])
-            known = self._ledger.known_outcome(design, p)
-            if isinstance(known, CallRecord):
-                finished[p] = known
-            elif known is not None:
-                finished[p] = self._written(generation, p, known, violations[p])
-            else:
-                todo.append((p, design))
+            designs[p], violations[p] = self._gated(generation.candidates[p])
+        finished = {
+            p: self._taken(generation, p, known, violations[p])
+            for p, known in self._ledger.known_outcomes(designs).items()
+        }
+        todo = [(p, design) for p, design in designs.items() if p not in finished]
         return violations, finished, todo
 
     def shown(self, generation: OpenGeneration) -> list[Candidate]:
         """Return copies of the candidates for those who ask, with what is known of them."""
-        copies = []
-        for p, candidate in enumerate(generation.candidates):
-            known = candidate.known
-            if candidate.design is not None:
-                design, _ = self._gated(candidate)
-                outcome = self._ledger.known_outcome(design, p)
-                known = known if outcome is None else outcome.objective
-            copies.append(candidate.copy(known))
-        return copies
+        designs = {
+            p: self._gated(candidate)[0]
+            for p, candidate in enumerate(generation.candidates)
+            if candidate.design is not None
+        }
+        known = {p: o.objective for p, o in self._ledger.known_outcomes(designs).items()}
+        return [c.copy(known.get(p, c.known)) for p, c in enumerate(generation.candidates)]
 
     def settle(self, generation: OpenGeneration, position: int, told: Call) -> CallRecord:
         """Return the record of a told call, or of the same design simulated before."""
         design, violation = self._gated(generation.candidates[position])
-        outcome = self._ledger.known_outcome(design, position) or checked(told, self._limits)
-        if isinstance(outcome, CallRecord):
-            return outcome
-        return self._written(generation, position, outcome, violation)
+        known = self._ledger.known_outcomes({position: design}).get(position)
+        outcome = known or checked(told, self._limits)
+        return self._taken(generation, position, outcome, violation)
 
     def close(self) -> None:
         """Give up the workers."""
         if self._evaluator is not None:
             self._evaluator.close()
 
+    def _taken(
+        self,
+        generation: OpenGeneration,
+        position: int,
+        outcome: Call | CallRecord,
+        violation: float,
+    ) -> CallRecord:
+        """Return the record of a call that was made elsewhere, or that the journal has.
+
+        The journal numbers calls as if none were missing: workers may have finished a later one
+        before the run was cut off.
+        """
+        if isinstance(outcome, CallRecord):
+            return replace(outcome, index=_index(generation, position))
+        return self._written(generation, position, outcome, violation)
+
     def _written(
         self, generation: OpenGeneration, position: int, outcome: Call, violation: float
     ) -> CallRecord:
         """Return the record of a finished call, durable before it is used."""
         call = self._record(generation, position, outcome, violation)
-        self._ledger.write(position, call)
+        if self._ledger.journal is not None:
+            self._ledger.journal.add_call(position, call)
         if self._on_failure is not None and not outcome.good:
             self._on_failure(outcome)
         return call
@@ -153,9 +148,66 @@ class Dispatcher:
     def _record(
         self, generation: OpenGeneration, position: int, outcome: Call, violation: float
     ) -> CallRecord:
-        return generation.record(position, outcome, violation, self._limits, self._clock())
+        elapsed = time.monotonic() - self._begin
+        return call_record(generation, position, outcome, violation, self._limits, elapsed)
 
     def _gated(self, candidate: Candidate) -> tuple[Design, float]:
         """Return a candidate's design and its violation: every row checked at its very vector."""
         assert candidate.design is not None
         return candidate.design, self._gate.check(candidate.design.x)
+
+
+def call_record(
+    generation: OpenGeneration,
+    position: int,
+    outcome: Call,
+    violation: float,
+    limits: Limits,
+    elapsed: float,
+) -> CallRecord:
+    """Return the record of a finished call.
+
+    ``violation`` is the largest one of an explicit constraint, ``limits`` are those of the
+    simulated ones, ``elapsed`` the seconds since the run began.
+    """
+    candidate = generation.candidates[position]
+    assert candidate.design is not None
+    repair = candidate.repair
+    return CallRecord(
+        index=_index(generation, position),
+        generation=generation.number,
+        restart=generation.restart,
+        x=candidate.design.x,
+        objective=outcome.objective,
+        status=outcome.status.value,
+        max_violation=violation,
+        sampled=candidate.sampled,
+        repair_kind=repair.kind.value,
+        repair_solver=repair.solver,
+        repair_iterations=repair.iterations,
+        repair_distance_squared=repair.distance_squared,
+        kkt_residual=repair.kkt_residual,
+        seconds=outcome.seconds,
+        message=outcome.message.encode("utf-8", "backslashreplace").decode(),
+        attempts=outcome.attempts,
+        constraints=dict(outcome.constraints),
+        violated=_violated(outcome, limits),
+        outputs=dict(outcome.outputs),
+        repair_rows=repair.active,
+        repair_multipliers=repair.multipliers,
+        elapsed=elapsed,
+    )
+
+
+def _index(generation: OpenGeneration, position: int) -> int:
+    """Return the number in the run of the call of a candidate."""
+    return generation.first_index + generation.positions.index(position)
+
+
+def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:
+    """Names of the simulated constraints that do not hold."""
+    if not limits.names or not outcome.good:
+        return ()
+    values = np.array([outcome.constraints[name] for name in limits.names])
+    outside = limits.violations(values) > 0
+    return tuple(name for name, bad in zip(limits.names, outside, strict=True) if bad)

@@ -9,12 +9,12 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.handlers import Population
-from archeng.known import Found, Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, Outcomes
 from archeng.records import CallRecord
 from archeng.repair import Repair, RepairKind
-from archeng.simulator import Call, Design
+from archeng.simulator import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,30 +47,15 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class OpenGeneration:
-    """A generation that has been sampled and not yet learned from.
-
-    Attributes
-    ----------
-    number, restart : int
-    first_index : int
-        Of the first of its calls, in the run.
-    population : Population
-        As the handler made it.
-    candidates : tuple of Candidate
-        Those that take part: fewer than the population if the budget cuts it short.
-    positions : tuple of int
-        Of the candidates that have to be simulated.
-    repair_seconds : float
-        Time that sampling and repairing took.
-    """
+    """A generation that has been sampled and not yet learned from."""
 
     number: int
     restart: int
-    first_index: int
-    population: Population
-    candidates: tuple[Candidate, ...]
-    positions: tuple[int, ...]
-    repair_seconds: float
+    first_index: int  # of the first of its calls, in the run
+    population: Population  # as the handler made it
+    candidates: tuple[Candidate, ...]  # fewer than the population if the budget cuts it short
+    positions: tuple[int, ...]  # of the candidates that have to be simulated
+    repair_seconds: float  # that sampling and repairing took
 
     @property
     def size(self) -> int:
@@ -82,45 +67,9 @@ class OpenGeneration:
         """Whether the budget does not allow the whole generation."""
         return len(self.candidates) < self.size
 
-    def record(
-        self, position: int, outcome: Call, violation: float, limits: Limits, elapsed: float
-    ) -> CallRecord:
-        """Return the record of a finished call.
-
-        ``violation`` is the largest one of an explicit constraint, ``limits`` are those of the
-        simulated ones, ``elapsed`` the seconds since the run began.
-        """
-        candidate = self.candidates[position]
-        assert candidate.design is not None
-        repair = candidate.repair
-        return CallRecord(
-            index=self.first_index + self.positions.index(position),
-            generation=self.number,
-            restart=self.restart,
-            x=candidate.design.x,
-            objective=outcome.objective,
-            status=outcome.status.value,
-            max_violation=violation,
-            sampled=candidate.sampled,
-            repair_kind=repair.kind.value,
-            repair_solver=repair.solver,
-            repair_iterations=repair.iterations,
-            repair_distance_squared=repair.distance_squared,
-            kkt_residual=repair.kkt_residual,
-            seconds=outcome.seconds,
-            message=outcome.message.encode("utf-8", "backslashreplace").decode(),
-            attempts=outcome.attempts,
-            constraints=dict(outcome.constraints),
-            violated=_violated(outcome, limits),
-            outputs=dict(outcome.outputs),
-            repair_rows=repair.active,
-            repair_multipliers=repair.multipliers,
-            elapsed=elapsed,
-        )
-
     def outcomes(
         self, calls: Mapping[int, CallRecord], ledger: Ledger, sign: float, limits: Limits
-    ) -> Found:
+    ) -> Outcomes:
         """Return what is known of the whole population, to be minimised; NaN: nothing.
 
         ``calls`` are those of this generation by position.
@@ -133,7 +82,7 @@ class OpenGeneration:
                 objectives[position] = sign * call.objective  # NaN if it did not end well
             if call is not None and limits.names and call.good:
                 simulated[position] = [call.constraints[name] for name in limits.names]
-        return Found(objectives, simulated)
+        return Outcomes(objectives, simulated)
 
 
 def open_generation(
@@ -159,29 +108,13 @@ def open_generation(
         for x, repair in zip(repaired, repairs, strict=True)
     ]
     plan = ledger.plan(designs)
+    known = (None if call is None else call.objective for call in plan.known)
     return OpenGeneration(
         number=number,
         restart=restart,
         first_index=len(ledger.calls),
         population=population,
-        candidates=tuple(
-            Candidate(
-                sampled[p],
-                designs[p],
-                repairs[p],
-                None if (call := plan.known[p]) is None else call.objective,
-            )
-            for p in range(plan.end)
-        ),
+        candidates=tuple(map(Candidate, sampled, designs, repairs, known))[: plan.end],
         positions=plan.positions,
         repair_seconds=repair_seconds,
     )
-
-
-def _violated(outcome: Call, limits: Limits) -> tuple[str, ...]:
-    """Names of the simulated constraints that do not hold."""
-    if not limits.names or not outcome.good:
-        return ()
-    values = np.array([outcome.constraints[name] for name in limits.names])
-    outside = limits.violations(values) > 0
-    return tuple(name for name, bad in zip(limits.names, outside, strict=True) if bad)

@@ -20,9 +20,9 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.known import Limits
-from archeng.model import FeasibleSet, Model, Sense, is_pyomo
+from archeng.model import FeasibleSet, Model, Sense
 from archeng.options import OPTIONS, SimulatorTakes
+from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
@@ -56,10 +56,6 @@ class Options:
     def sign(self) -> float:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
-
-    def out_of_time(self, seconds: float) -> bool:
-        """Whether no further call may begin after so many seconds."""
-        return self.max_time is not None and seconds >= self.max_time
 
     def reached(self, objective: float) -> bool:
         """Whether an objective (as the user sees it) reaches the target."""
@@ -173,15 +169,3 @@ def _by_name(model: Model, sigma: Mapping[str, ArrayLike]) -> Floats:
             value = np.broadcast_to(floats(sigma[v.name]), v.shape)
         parts.append(np.where(v.lower == v.upper, 1.0, value.reshape(-1, order="F")))
     return np.concatenate(parts)
-
-
-def takes_model(simulator_takes: SimulatorTakes, model: Any, simulator: Any) -> bool:
-    """Whether the simulator wants the Pyomo model itself; raise if that cannot be."""
-    if simulator_takes == "design":
-        return False
-    if simulator is None or not is_pyomo(model):
-        raise SettingsError(
-            'simulator_takes="model" needs a Pyomo model and a simulator that takes it; got '
-            f"{type(model).__name__} and {type(simulator).__name__}."
-        )
-    return True

@@ -12,9 +12,9 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
-from archeng.known import Limits
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable
+from archeng.outcomes import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
@@ -38,57 +38,61 @@ _CONVERGED = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Account:
-    """A run as it stands: what a result is made of, from a run or from the journal of one.
-
-    Attributes
-    ----------
-    feasible_set : FeasibleSet or None
-        None if the journal does not hold the model.
-    wide : Distribution
-        The initial search distribution.
-    n_restarts : int
-        Restarts begun after the first search.
-    ended : sequence of StopReason
-        Of the restarts that have ended.
-    """
+@dataclass(frozen=True)
+class VariablesOnly:
+    """In the place of a feasible set whose rows the journal cannot hold: all variables are free."""
 
     name: str
     variables: tuple[Variable, ...]
-    feasible_set: FeasibleSet | None
+
+    @property
+    def n(self) -> int:
+        """Number of free entries."""
+        return sum(variable.size for variable in self.variables)
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return the vector itself."""
+        return full
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """A run as it stands: what a result is made of, from a run or from the journal of one."""
+
+    feasible_set: FeasibleSet | VariablesOnly
     ledger: Ledger
     options: Options
     settings: Settings
     seed: int
     stop_reason: StopReason
-    wide: Distribution
-    n_restarts: int
-    ended: Sequence[StopReason]
+    wide: Distribution  # the initial one of the search
+    n_restarts: int  # begun after the first search
+    ended: Sequence[StopReason]  # of the restarts that have ended
 
 
 @one_thread
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.ledger.best
-    reason = run.stop_reason
-    size = sum(variable.size for variable in run.variables)
+    size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
-    optimality = _optimality(run, best, reason)
+    optimality = _optimality(run, best)
     return Result(
-        name=run.name,
+        name=fs.name,
         x=x,
         fun=best.objective if best is not None else float("nan"),
-        variables=run.variables,
-        status=_status(run, best, reason, optimality),
-        stop_reason=reason,
+        variables=fs.variables,
+        status=_status(run, best, optimality),
+        stop_reason=run.stop_reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
-        rows=() if fs is None else rows_at(fs, x),
+        rows=rows_at(fs, x) if isinstance(fs, FeasibleSet) else (),
         simulated=simulated_at(run.options.limits, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=() if fs is None else activity_of(fs, run.ledger, run.options.limits, run.wide),
+        activity=activity_of(fs, run.ledger, run.options.limits, run.wide)
+        if isinstance(fs, FeasibleSet)
+        else (),
         optimality=optimality,
         provenance=_provenance(run),
     )
@@ -103,28 +107,27 @@ def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBe
     )
 
 
-def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Optimality | None:
+def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     """Return what speaks for the best design being a local optimum, once the run has ended."""
     fs = run.feasible_set
-    if fs is None or best is None or not best.acceptable or reason in _OPEN:
+    ended = run.stop_reason not in _OPEN
+    if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
         return None
     frame = frame_at(run.wide, fs.reduce(best.x))
     return best_evidence(frame, run.ledger.arrays(), run.options.limits, fs)
 
 
-def _status(
-    run: Account, best: CallRecord | None, reason: StopReason, optimality: Optimality | None
-) -> Status:
+def _status(run: Account, best: CallRecord | None, optimality: Optimality | None) -> Status:
     if best is None:
         return Status.NONE
     if not best.acceptable:
         return Status.VIOLATING
     if run.options.reached(best.objective):
         return Status.TARGET
-    if reason in _OPEN:
+    if run.stop_reason in _OPEN:
         return Status.SO_FAR
     shown = optimality is not None and optimality.claim
-    if run.options.target is None and shown and _CONVERGED & {reason, *run.ended}:
+    if run.options.target is None and shown and _CONVERGED & {run.stop_reason, *run.ended}:
         return Status.CONVERGED
     return Status.STOPPED
 

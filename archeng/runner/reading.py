@@ -6,8 +6,9 @@ nobody is kept from writing.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from archeng.checks import file_path
 from archeng.codec import decode
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.ledger import Ledger
@@ -23,7 +24,7 @@ from archeng.model import FeasibleSet, Variable, compile_model
 from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
-from archeng.runner.outcome import Account, make_result
+from archeng.runner.outcome import Account, VariablesOnly, make_result
 from archeng.runner.stored import Standing, check_designs, stored_model
 from archeng.settings import Settings
 from archeng.strategy import StopReason
@@ -63,12 +64,7 @@ def read_journal(path: str | Path) -> Result:
 
 
 class JournalReader:
-    """Reads a journal again and again; what does not change is read once.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Reads a journal again and again; what does not change is read once."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = file_path("journal", path, JournalError)
@@ -78,32 +74,32 @@ class JournalReader:
     def result(self) -> Result:
         """Return the result as the journal stands now."""
         if is_still(self.path):
-            found = self._read(still=True)
+            result = self._read(still=True)
             if is_still(self.path):
-                return found
+                return result
         return self._read(still=False)
 
     def _read(self, still: bool) -> Result:
-        journal = Journal.read(self.path, still)
-        try:
+        with contextlib.closing(Journal.read(self.path, still)) as journal:
             running = journal.running  # before the reading: what ends meanwhile is read as well
-            with readable(self.path), journal.moment():
-                return self._told(journal, running)
-        except JournalError:
-            raise
-        except ArchengError as error:  # what the file holds makes no sense
-            raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
-        finally:
-            journal.close()
+            try:
+                with readable(self.path), journal.moment():
+                    return self._told(journal, running)
+            except JournalError:
+                raise
+            except ArchengError as error:  # what the file holds makes no sense
+                raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
     def _told(self, journal: Journal, running: bool) -> Result:
         header, latest = journal.header(), journal.latest()
-        standing, options = Standing.of(journal.state()), options_of(header, latest)
+        standing = Standing.of(journal.state())
+        options = Options(**{**header["options"], **latest.get("limits", {})})
         fs, calls = self._model(header), list(journal.calls())
         if fs is not None:
             check_designs(self.path, fs, (stored.call for stored in calls))
+        space = fs or VariablesOnly(str(header["name"]), _variables(header))
         ledger = Ledger(
-            _AllFree(len(header["element_names"])) if fs is None else fs,
+            space,
             options.limits,
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
@@ -114,14 +110,17 @@ class JournalReader:
         if not running and last is not None and last["generation"] == len(ledger.generations):
             ledger.generations.append(decode(Generation, last))
         reason = reason_of(standing, latest, options, ledger, running)
-        provenance = _provenance(header, standing, latest)
+        provenance = {
+            **header["versions"],
+            **{name: header[name] for name in ("created", "machine", "fingerprint")},
+            "elapsed": standing.elapsed,
+            "last_noted": latest.get("at"),
+        }
         if fs is None:
             provenance["incomplete"] = NO_MODEL
         result = make_result(
             Account(
-                name=str(header["name"]),
-                variables=_variables(header) if fs is None else fs.variables,
-                feasible_set=fs,
+                feasible_set=space,
                 ledger=ledger,
                 options=options,
                 settings=Settings.from_stored(header["settings"]),
@@ -143,22 +142,6 @@ class JournalReader:
             self._feasible_set = compile_model(stored_model(header, None))
             self._created = key
         return self._feasible_set
-
-
-@dataclass(frozen=True)
-class _AllFree:
-    """In the place of a feasible set that is not known: every variable is free."""
-
-    n: int
-
-    def reduce(self, full: Floats) -> Floats:
-        """Return the vector itself."""
-        return full
-
-
-def options_of(header: Mapping[str, Any], latest: Mapping[str, Any]) -> Options:
-    """Return the options of a run, with the limits of the latest process."""
-    return Options(**{**header["options"], **latest.get("limits", {})})
 
 
 def reason_of(
@@ -184,21 +167,8 @@ def reason_of(
         return StopReason.TARGET
     if ledger.calls_left == 0:
         return StopReason.MAX_EVALUATIONS
-    return StopReason.MAX_TIME if options.out_of_time(standing.elapsed) else StopReason.CUT_OFF
-
-
-def _provenance(
-    header: Mapping[str, Any], standing: Standing, latest: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what a journal knows about where its run comes from."""
-    return {
-        **header["versions"],
-        "created": header["created"],
-        "machine": header["machine"],
-        "elapsed": standing.elapsed,
-        "last_noted": latest.get("at"),
-        "fingerprint": header["fingerprint"],
-    }
+    late = options.max_time is not None and standing.elapsed >= options.max_time
+    return StopReason.MAX_TIME if late else StopReason.CUT_OFF
 
 
 def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:

@@ -2,7 +2,8 @@
 
 ``init`` opens the first restart, ``ask`` makes the candidates of a generation, ``tell`` lets the
 handler learn from them, ``stop`` ends a restart if a test says so and opens the next, or says why
-there is none. Pure but for the random generator, which is part of the state.
+there is none. Pure but for the random generator, which is part of the state. `Starts` hands out the
+feasible points where restarts begin.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 
 from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
+from archeng.errors import ModelError
 from archeng.handlers import Handler, Population, Search
-from archeng.known import Found, Known, Limits
-from archeng.repair import Repair
-from archeng.runner.starts import Starts
+from archeng.outcomes import Limits, Outcomes, PastCalls
+from archeng.repair import Repair, Repairer
 from archeng.runner.state import Restarts, RunState
+from archeng.sampling import feasible_points
 from archeng.settings import Settings
 from archeng.strategy import (
     Bipop,
@@ -32,28 +34,70 @@ from archeng.strategy import (
 
 logger = logging.getLogger("archeng")
 
+Points = tuple[Floats, ...]
+_LEAST_WIDTH = 32  # times the rounding noise of a row, that its tolerance must be wide
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Hands out feasible points, so that no restart begins without one."""
+
+    repairer: Repairer
+    wide: Distribution  # the initial one of the search, around any mean
+    count: int  # of points that are prepared at a time
+    max_time: float | None = None  # seconds that the search for the first one may take
+
+    def first(self, start: Floats | None, rng: np.random.Generator) -> tuple[Floats, Points]:
+        """Return where to begin, and prepared points: the start, repaired, or the nearest of them.
+
+        Raises
+        ------
+        ModelError
+            If a tolerance is below the rounding noise of its constraint at that point.
+        """
+        point, others = self._first(start, rng)
+        fs = self.repairer.feasible_set
+        noise = fs.rounding_noise(point)
+        with np.errstate(over="ignore"):  # bounds of 1e308
+            width = fs.upper - fs.lower
+        for j in np.flatnonzero(fs.equality & (width < _LEAST_WIDTH * noise)):
+            raise ModelError(
+                f"Constraint {fs.rows[j]}: its tolerance is below the rounding noise of its "
+                f"terms, about {noise[j]:.1g} at the start. Use "
+                f"tolerance={100 * noise[j]:.0e} or more, or scale the expression."
+            )
+        return point, others
+
+    def next(self, points: Points, rng: np.random.Generator) -> tuple[Floats, Points]:
+        """Return the next prepared point and those left; new ones are made when they run out."""
+        points = points or self._prepared(rng, None)
+        return points[0], points[1:]
+
+    def _first(self, start: Floats | None, rng: np.random.Generator) -> tuple[Floats, Points]:
+        if start is None:
+            points = self._prepared(rng, self.max_time)
+            return points[0], points[1:]
+        repair = self.repairer.repair(start, replace(self.wide, mean=start))
+        if repair.feasible:
+            return repair.x, ()
+        logger.warning("the start could not be repaired; beginning at the nearest point found")
+        points = self._prepared(rng, self.max_time)
+        distances = np.sum(self.wide.whiten(np.array(points) - start) ** 2, axis=1)
+        nearest = int(np.argmin(distances))
+        return points[nearest], points[:nearest] + points[nearest + 1 :]
+
+    def _prepared(self, rng: np.random.Generator, max_time: float | None) -> Points:
+        return tuple(feasible_points(self.repairer, self.count, rng, max_time))
+
 
 @dataclass(frozen=True, eq=False)
 class RestartingSearch:
-    """CMA-ES with restarts.
+    """CMA-ES with restarts."""
 
-    Attributes
-    ----------
-    handler : Handler
-        Makes the candidates and says what is learned from them.
-    starts : Starts
-        Where restarts begin.
-    settings : Settings
-    limits : Limits
-        Of the simulated constraints.
-    population_size : int or None
-    max_restarts : int
-    """
-
-    handler: Handler[Any]
-    starts: Starts
+    handler: Handler[Any]  # makes the candidates and says what is learned from them
+    starts: Starts  # where restarts begin
     settings: Settings
-    limits: Limits
+    limits: Limits  # of the simulated constraints
     population_size: int | None = None
     max_restarts: int = 0
 
@@ -73,14 +117,14 @@ class RestartingSearch:
         return RunState(0, restarts, self._search(point, regime), History(), rng)
 
     @one_thread
-    def ask(self, state: RunState, known: Known) -> tuple[RunState, Population]:
+    def ask(self, state: RunState, known: PastCalls) -> tuple[RunState, Population]:
         """Make the candidates of the next generation."""
         search, population = self.handler.ask(state.search, state.rng, known)
         return replace(state, search=search), population
 
     @one_thread
     def tell(
-        self, state: RunState, population: Population, outcomes: Found, known: Known
+        self, state: RunState, population: Population, outcomes: Outcomes, known: PastCalls
     ) -> RunState:
         """Rank and update; the stopping tests remember the generation.
 

@@ -24,7 +24,7 @@ from archeng.runner.generation import Candidate, OpenGeneration, open_generation
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
-from archeng.runner.state import OpenedState, RunState, stored
+from archeng.runner.state import OpenedState, RunState, stored, stored_opened
 from archeng.runner.stored import latest_note, note_resumed, reopen, restore
 from archeng.settings import Settings
 from archeng.simulator import told
@@ -88,8 +88,7 @@ class Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
         limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
-        run = cls.__new__(cls)
-        store = Journal.resume(journal)
+        run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
                 setup = stored_setup(store.header(), simulator, model, settings, limits, options)
@@ -116,15 +115,14 @@ class Run:
         self.stop_reason: StopReason | None = None
         self._runtime = setup.runtime
         self._begin = time.monotonic()
-        self._parts = assemble(setup)
-        self.ledger, self.search = self._parts.ledger, self._parts.search
+        self.ledger, self.search, self._team = assemble(setup)
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
-        self._dispatcher = make_dispatcher(setup, self._parts, self._elapsed)
+        self._dispatcher = make_dispatcher(setup, self.ledger, self.search, self._begin)
         self.n_workers = self._dispatcher.n_workers
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
@@ -132,18 +130,16 @@ class Run:
         handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
-            calls = self.ledger.unfinished
-            self.ledger.unfinished = {p: call for p, call in calls.items() if call.good}
+            self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
-        reached = best is not None and self.options.reached(best.objective)
-        self.stop_reason = (
-            StopReason.TARGET if reached else self.state.stop_reason or self._budget_reason()
-        )
+        self.stop_reason = self.state.stop_reason or self._budget_reason()
+        if best is not None and self.options.reached(best.objective):
+            self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
             return
-        opened = reopen(journal, self.state, handler.state_type)
+        opened = reopen(journal, self.state)
         if opened is not None:
             self.state = replace(self.state, search=opened.search, rng=opened.rng)
             self._open = self._opened(opened, 0.0)
@@ -184,8 +180,6 @@ class Run:
         """Return the result so far; the run may go on afterwards."""
         return make_result(
             Account(
-                name=self.feasible_set.name,
-                variables=self.feasible_set.variables,
                 feasible_set=self.feasible_set,
                 ledger=self.ledger,
                 options=self.options,
@@ -276,7 +270,7 @@ class Run:
             note = latest_note(self.options, self.stop_reason, history, closed=True)
             with contextlib.suppress(JournalError):  # it only says how the run ended
                 journal.note(note)
-        self._parts.team.close()
+        self._team.close()
         self._dispatcher.close()
         if journal is not None:
             journal.close()
@@ -292,7 +286,7 @@ class Run:
             opened = OpenedState(
                 self.state.generation, self.state.search, self.state.rng, population
             )
-            self.ledger.open_generation(opened)
+            self.ledger.open_generation(stored_opened(opened))
             self._open = self._opened(opened, seconds)
         return self._open
 
@@ -393,7 +387,8 @@ class Run:
         """Why a generation under way should be left open: the user, or the time."""
         if self._interruption.requested:
             return StopReason.INTERRUPTED
-        return StopReason.MAX_TIME if self.options.out_of_time(self._elapsed()) else None
+        limit = self.options.max_time
+        return StopReason.MAX_TIME if limit is not None and self._elapsed() >= limit else None
 
     def _budget_reason(self) -> StopReason | None:
         """Why no further generation should begin: the user, the calls, or the time."""

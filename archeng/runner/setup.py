@@ -14,7 +14,6 @@ from archeng.codec import decode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
-from archeng.known import Limits
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
@@ -27,20 +26,15 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
+from archeng.outcomes import Limits
 from archeng.runner.options import (
     Options,
     Runtime,
     split_options,
     start_distribution,
     start_point,
-    takes_model,
 )
-from archeng.runner.stored import (
-    header,
-    stored_form,
-    stored_model,
-    stored_settings,
-)
+from archeng.runner.stored import header, stored_form, stored_model, stored_settings
 from archeng.settings import Settings
 from archeng.simulator import Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
@@ -56,19 +50,7 @@ FIXED_BY_THE_JOURNAL = {
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that is fixed when a run begins.
-
-    Attributes
-    ----------
-    start : ndarray, shape (n,), or None
-        Where a new run begins, before it is repaired.
-    wide : Distribution
-        The initial search distribution, around the start or, without one, the origin.
-    earlier : dict
-        Calls of designs that earlier runs have finished, by the bytes of their vector.
-    header : dict
-        What a journal stores once.
-    """
+    """Everything that is fixed when a run begins."""
 
     model: Model
     simulator: Simulator | None
@@ -77,10 +59,10 @@ class Setup:
     settings: Settings
     runtime: Runtime
     seed: int
-    start: Floats | None
-    wide: Distribution
-    earlier: dict[bytes, Call]
-    header: dict[str, Any]
+    start: Floats | None  # where a new run begins, before it is repaired
+    wide: Distribution  # the initial one of the search, around the start or else the origin
+    earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
+    header: dict[str, Any]  # what a journal stores once
 
 
 def new_setup(
@@ -174,12 +156,17 @@ def _simulator(
     model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
 ) -> Simulator | None:
     """Return what is called with a Design: the user's simulator, or the model's own objective."""
-    if takes_model(runtime.simulator_takes, source, simulator):
-        check_simulator(simulator)
-        return OnPyomoModel(simulator, source)
+    on_model = runtime.simulator_takes == "model"
+    if on_model and (simulator is None or not is_pyomo(source)):
+        raise SettingsError(
+            'simulator_takes="model" needs a Pyomo model and a simulator that takes it; got '
+            f"{type(source).__name__} and {type(simulator).__name__}."
+        )
     if simulator is None:
         return model.objective_function() if own else None
     check_simulator(simulator)
+    if on_model:
+        return OnPyomoModel(simulator, source)
     check = getattr(simulator, "check_variables", None)
     if check is not None:
         check(model.variables)

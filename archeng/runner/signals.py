@@ -22,11 +22,9 @@ class Interruption:
     def listening(self) -> Iterator[None]:
         """Catch the first Ctrl-C while the block runs (main thread only)."""
         self.requested = False
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
         before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:  # the host program has its own
+        elsewhere = threading.current_thread() is not threading.main_thread()
+        if elsewhere or before is not signal.default_int_handler:  # the host program has its own
             yield
             return
         signal.signal(signal.SIGINT, self._first)

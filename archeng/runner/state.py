@@ -78,7 +78,8 @@ class OpenedState:
     """A run whose next generation has been sampled: the search after that, and the candidates.
 
     Sampled again on another processor they could differ by rounding, and then calls that had
-    finished would belong to no candidate. So they are stored before their first call.
+    finished would belong to no candidate. So they are stored before their first call, without
+    CMA-ES itself: sampling leaves it as it was.
     """
 
     generation: int
@@ -98,6 +99,13 @@ def restored(data: Any, kind: type[Search], tests: History) -> RunState:
     return decode(RunState, data, search=decode(kind, data["search"]), tests=tests)
 
 
-def reopened(data: Any, kind: type[Search]) -> OpenedState:
-    """Return the opened generation out of plain data."""
-    return decode(OpenedState, data, search=decode(kind, data["search"]))
+def stored_opened(opened: OpenedState) -> dict[str, Any]:
+    """Return an opened generation as plain data."""
+    data: dict[str, Any] = encode(opened, without=("search",))
+    return {**data, "search": encode(opened.search, without=("state",))}
+
+
+def reopened(data: Any, before: Search) -> OpenedState:
+    """Return the opened generation out of plain data; ``before`` is the search that sampled it."""
+    search = decode(type(before), data["search"], state=before.state)
+    return decode(OpenedState, data, search=search)

@@ -189,12 +189,12 @@ def restore(
     return state
 
 
-def reopen(journal: Journal, state: RunState, kind: type[Search]) -> OpenedState | None:
+def reopen(journal: Journal, state: RunState) -> OpenedState | None:
     """Return the generation that had begun after the state; None if there was none."""
     data = journal.candidates()
     if data is None or data["generation"] != state.generation:
         return None
-    opened, n = reopened(data, kind), len(state.search.anchor)
+    opened, n = reopened(data, state.search), len(state.search.anchor)
     _check_shapes(opened.search, n)
     if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")

@@ -27,12 +27,7 @@ _PATIENCE = 5.0  # seconds of repairs before workers are started
 class RepairTeam:
     """Repairs whole generations, alone or with worker processes.
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Used in this process.
-    count : int
-        Worker processes that may be started; fewer than 2 means none.
+    ``count`` of them may be started; fewer than 2 means none.
     """
 
     def __init__(self, repairer: Repairer, count: int) -> None:

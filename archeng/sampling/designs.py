@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
+from archeng.checks import needed
 from archeng.distribution import Floats
 from archeng.errors import SettingsError
 from archeng.plain_text import cell
@@ -33,12 +34,9 @@ class Designs(list[Design]):
 
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`. Needs ``archeng[pandas]``."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise SettingsError(
-                "to_pandas() needs pandas: pip install 'archeng[pandas]'."
-            ) from error
+        needed("pandas", "pandas", SettingsError)
+        import pandas
+
         return pandas.DataFrame(self.x, columns=self.names)
 
     def to_csv(self, path: str | Path) -> None:

@@ -106,29 +106,15 @@ def _chunks(x: Floats) -> Iterator[tuple[slice, Floats]]:
 
 @dataclass(frozen=True, eq=False)
 class EqualityManifold:
-    """The independent equalities of a feasible set, scaled.
-
-    Attributes
-    ----------
-    rows : RowEvaluator
-    scale : ndarray, shape (n,)
-        Deviations s of the variables.
-    indices : ndarray of int, shape (m_e,)
-    middle, room : ndarray, shape (m_e,)
-        c, and a quarter of t: how near to c the rows are brought.
-    weights : ndarray, shape (m_e,)
-        One over the length of the gradients at a first point.
-    curved : bool
-        Whether one of them is not linear.
-    """
+    """The independent equalities of a feasible set, scaled."""
 
     rows: RowEvaluator
-    scale: Floats
-    indices: Integers
-    middle: Floats
-    room: Floats
-    weights: Floats
-    curved: bool
+    scale: Floats  # deviations s of the variables, shape (n,)
+    indices: Integers  # of the rows, shape (m_e,)
+    middle: Floats  # c, shape (m_e,)
+    room: Floats  # a quarter of t: how near to c the rows are brought, shape (m_e,)
+    weights: Floats  # one over the length of the gradients at a first point, shape (m_e,)
+    curved: bool  # one of them is not linear
 
     @property
     def dimension(self) -> int:
@@ -224,15 +210,9 @@ def equality_manifold(rows: RowEvaluator, scale: Floats, points: Floats) -> Equa
             kept = independent
     of = np.flatnonzero(thin)[kept]
     indices = finite[of]
-    return EqualityManifold(
-        rows,
-        scale,
-        indices,
-        (fs.lower[indices] + fs.upper[indices]) / 2,
-        width[indices] / 8,
-        weights[of],
-        bool(np.any(indices >= fs.m - fs.n_nonlinear)),
-    )
+    middle = (fs.lower[indices] + fs.upper[indices]) / 2
+    curved = bool(np.any(indices >= fs.m - fs.n_nonlinear))
+    return EqualityManifold(rows, scale, indices, middle, width[indices] / 8, weights[of], curved)
 
 
 def _independent(J: Floats) -> Integers:

@@ -81,12 +81,8 @@ def feasible_points(
 class SearchDeadline:
     """How long the search for a first feasible design may take, and what is said meanwhile.
 
-    Parameters
-    ----------
-    name : str
-        Of the model, for messages.
-    max_time : float, optional
-        The user's limit, in seconds from now. It also ends the search for further designs.
+    ``max_time`` is the user's limit, in seconds from now; it also ends the search for further
+    designs. ``name`` is that of the model, for messages.
     """
 
     def __init__(self, name: str, max_time: float | None = None) -> None:
@@ -122,10 +118,7 @@ class SearchDeadline:
 class FirstPoints:
     """One search for feasible points.
 
-    Attributes
-    ----------
-    wide : Distribution
-        The initial deviations, around zero: the metric of the repairs.
+    ``wide`` has the initial deviations, around zero: the metric of the repairs.
     """
 
     def __init__(

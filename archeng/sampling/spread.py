@@ -31,33 +31,20 @@ _BLOCK = 500  # points whose distances from all others are computed at once
 
 
 def farthest(z: Floats, k: int, first: int, same: float = 1e-10) -> tuple[list[int], float]:
-    """Greedy maximin choice of k of the points z (N, n).
+    """Greedy maximin choice of k of the points z (N, n), beginning with the point ``first``.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N, n)
-    k : int
-    first : int
-        The point to begin with.
-    same : float
-        Points no farther apart than this count as one.
-
-    Returns
-    -------
-    list of int, float
-        The points, fewer than k if there are no more different ones, and the least distance
-        between two of them.
+    Points no farther apart than ``same`` count as one. Returns the points, fewer than k if there
+    are no more different ones, and the least distance between two of them.
     """
-    chosen, least = [first], np.inf
-    distances = _Distances(z)
-    distance = distances.squared(first)
+    chosen, least, work = [first], np.inf, np.empty_like(z)
+    distance = _squared_distances(z, first, work)
     while len(chosen) < min(k, len(z)):
         i = int(np.argmax(distance))
         if distance[i] <= same**2:
             break
         least = float(distance[i])
         chosen.append(i)
-        np.minimum(distance, distances.squared(i), out=distance)
+        np.minimum(distance, _squared_distances(z, i, work), out=distance)
     return chosen, float(np.sqrt(least))
 
 
@@ -75,7 +62,7 @@ def representative(z: Floats, k: int, same: float, rng: np.random.Generator) -> 
     mean = mean_distances(z, whole)
     apart = _APART * least
     sums, nearest = np.zeros(len(z)), np.full(len(z), np.inf)
-    distances = _Distances(z)
+    work = np.empty_like(z)
     picked: list[int] = []
     while len(picked) < k:
         score = np.where(nearest >= apart, mean - sums / (len(picked) + 1), np.inf)
@@ -84,24 +71,18 @@ def representative(z: Floats, k: int, same: float, rng: np.random.Generator) -> 
             apart *= _LESS
             continue
         picked.append(i)
-        distance = np.sqrt(distances.squared(i))
+        distance = np.sqrt(_squared_distances(z, i, work))
         sums += distance
         np.minimum(nearest, distance, out=nearest)
         nearest[i] = -1.0
     return picked
 
 
-class _Distances:
-    """Distances of all points (N, n) from one of them, without new arrays each time."""
-
-    def __init__(self, z: Floats) -> None:
-        self._z, self._work = z, np.empty_like(z)
-
-    def squared(self, i: int) -> Floats:
-        """Squared distances (N,) from point i."""
-        np.subtract(self._z, self._z[i], out=self._work)
-        np.square(self._work, out=self._work)
-        return np.asarray(self._work.sum(axis=1))
+def _squared_distances(z: Floats, i: int, work: Floats) -> Floats:
+    """Squared distances (N,) of points (N, n) from one of them; ``work`` (N, n) is overwritten."""
+    np.subtract(z, z[i], out=work)
+    np.square(work, out=work)
+    return np.asarray(work.sum(axis=1))
 
 
 def mean_distances(a: Floats, b: Floats) -> Floats:

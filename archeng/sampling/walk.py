@@ -49,14 +49,7 @@ _RETURNED = 1e-3  # how near a step back has to come, in units of the step
 class FeasibleWalk:
     """Points that walk on a feasible set at the same time, each independent of the others.
 
-    Parameters
-    ----------
-    manifold : EqualityManifold
-    points : ndarray, shape (k, n)
-        Feasible points.
-    unlimited : ndarray of int
-        Variables with a normal density.
-    rng : numpy.random.Generator
+    They begin at feasible ``points`` (k, n). ``unlimited`` are the variables with a normal density.
     """
 
     def __init__(
@@ -76,35 +69,33 @@ class FeasibleWalk:
             with np.errstate(over="ignore", invalid="ignore"):
                 _, self._gradients, _ = manifold.residuals(self.points)
         else:
-            normals = _normals(manifold, self.points)
+            normals = np.zeros((0, points.shape[1]))
+            if len(manifold.indices):
+                _, jacobian, _ = manifold.residuals(self.points[:1])
+                normals = np.linalg.qr(jacobian[0].T)[0].T  # orthonormal, shape (m_e, n)
             self._tangent = np.eye(normals.shape[1]) - normals.T @ normals
             self._sparse = _sparse_directions(normals, self._line.rows * manifold.scale, rng)
 
     @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-    def step(self, learn: bool) -> float:
-        """Move every point once; return the share that moved.
+    def step(self, learn: bool) -> None:
+        """Move every point once.
 
-        Parameters
-        ----------
-        learn : bool
-            Whether the lengths and directions of later steps may depend on the points.
+        ``learn`` says whether lengths and directions of later steps may depend on the points.
         """
         if self._manifold.curved:
-            share = self._curved_step()
-            if learn:
-                longest = self._longest * np.exp(share - _ACCEPTED)
-                self._longest = float(min(longest, _LONGEST))
-            return share
+            self._curved_step(learn)
+            return
         if learn:
             self._factor = _factor(self.points / self._manifold.scale)
         if not self._rows.feasible_set.is_linear:
             self._hop()
-        return self._straight_step(learn)
+        self._straight_step(learn)
 
     # -- no equalities, or linear ones ------------------------------------------------------
 
-    def _straight_step(self, learn: bool) -> float:
+    def _straight_step(self, learn: bool) -> None:
         x, rng, scale = self.points, self._rng, self._manifold.scale
+        fs = self._rows.feasible_set
         u = self._directions(len(x))
         left, right = self._placed(*self._line.ends(x, u * scale))
         level = self._log_density(x) + np.log1p(-rng.random(len(x)))
@@ -114,9 +105,9 @@ class FeasibleWalk:
             if len(todo) == 0:
                 break
             t = left[todo] + rng.random(len(todo)) * (right[todo] - left[todo])
-            y = self._line.clip(x[todo] + t[:, None] * u[todo] * scale)
+            y = np.clip(x[todo] + t[:, None] * u[todo] * scale, *fs.bounds)  # rounding errors
             good = self._log_density(y) >= level[todo]
-            if not self._rows.feasible_set.is_linear:
+            if not fs.is_linear:
                 good &= self._rows.hold(y)
             self.points[todo[good]] = y[good]
             moved[todo[good]] = np.abs(t[good])
@@ -125,7 +116,6 @@ class FeasibleWalk:
             right[todo] = np.where(t < 0, right[todo], t)
         if learn:
             self._longest = float(np.clip(_WIDER * moved.mean(), 1e-9, _ENDLESS))
-        return 1 - len(todo) / len(x)
 
     def _hop(self) -> None:
         """Shift every point by the difference of two of the first points, if that is feasible.
@@ -171,7 +161,7 @@ class FeasibleWalk:
 
     # -- curved equalities ------------------------------------------------------------------
 
-    def _curved_step(self) -> float:
+    def _curved_step(self, learn: bool) -> None:
         x, J, rng, scale = self.points, self._gradients, self._rng, self._manifold.scale
         k, power = len(x), self._manifold.dimension - 1
         longest = self._longest * np.exp(0.7 * rng.standard_normal(k))
@@ -201,7 +191,9 @@ class FeasibleWalk:
         good = arrived & (missed <= _RETURNED * reach)
         self.points[todo[good]] = y[good]
         self._gradients[todo[good]] = Jy[good]
-        return float(np.count_nonzero(good)) / k
+        if learn:
+            accepted = float(np.count_nonzero(good)) / k
+            self._longest = float(min(self._longest * np.exp(accepted - _ACCEPTED), _LONGEST))
 
     def _part(
         self, x: Floats, u: Floats, longest: Floats, inside: Booleans
@@ -223,7 +215,6 @@ class _LineEnds:
         self._lower = fs.lower[flat] - manifold.rows.offsets[flat]
         self._upper = fs.upper[flat] - manifold.rows.offsets[flat]
         self._level = _ROUNDING * np.linalg.norm(self._A * manifold.scale, axis=1)
-        self._box = fs.box()
 
     def ends(self, x: Floats, u: Floats) -> tuple[Floats, Floats]:
         """Return the ends t <= 0 and t >= 0 (k,) of lines x + t u, perhaps infinite."""
@@ -233,19 +224,6 @@ class _LineEnds:
         low = np.where(level, -np.inf, np.fmin(a, b)).max(axis=1, initial=-np.inf)
         high = np.where(level, np.inf, np.fmax(a, b)).min(axis=1, initial=np.inf)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
-
-    def clip(self, x: Floats) -> Floats:
-        """Points (k, n) with the rounding errors at the bounds removed."""
-        return np.clip(x, *self._box)
-
-
-def _normals(manifold: EqualityManifold, points: Floats) -> Floats:
-    """Orthonormal normals (m_e, n) of a manifold without curvature."""
-    if len(manifold.indices) == 0:
-        return np.zeros((0, len(manifold.scale)))
-    _, jacobian, _ = manifold.residuals(points[:1])
-    q, _ = np.linalg.qr(jacobian[0].T)
-    return np.asarray(q.T)
 
 
 def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) -> Floats:

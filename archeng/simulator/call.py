@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from archeng.errors import SimulationTimeoutError, SimulatorError
-from archeng.known import Limits
+from archeng.outcomes import Limits
 from archeng.simulator.answer import UnusableAnswerError, read_answer
 from archeng.simulator.design import Design
 

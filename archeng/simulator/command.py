@@ -33,8 +33,7 @@ from archeng.model import Variable
 from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
-from archeng.simulator.process_tree import kill_group
-from archeng.simulator.watchdog import Tree, watchdog
+from archeng.simulator.watchdog import Tree
 
 Reader = Callable[[Path, str], Any]
 Keep = Literal["all", "failed", "none"]
@@ -151,7 +150,8 @@ class CommandSimulator:
         folder = Path(tempfile.mkdtemp(prefix="call-", dir=self.directory))
         good = False
         try:
-            values = _values(design)
+            names = [name for v in design.variables for name in v.element_names()]
+            values = dict(zip(names, map(float, design.x), strict=True))
             for name, template in self.templates.items():
                 (folder / name).write_text(_filled(template, values), encoding="utf-8")
             output = self._run(folder, values)
@@ -182,36 +182,37 @@ class CommandSimulator:
     # -- helpers ----------------------------------------------------------------------------
 
     def _check_command(self) -> None:
-        files = set(self.templates)
+        files = sorted(self.templates)
         for part in self.command:
-            for name in _PLACE.findall(part):
-                if name == "input" and len(files) != 1 and "input" not in files:
+            for name in set(_PLACE.findall(part)) - set(self._places(Path())):
+                if name == "input":
                     raise SettingsError(
                         f"{part}: {{input}} needs exactly one template, there are {len(files)}; "
                         "use the name of the file in braces."
                     )
-                if name not in {"input", "directory", *files}:
-                    raise SettingsError(
-                        f"{part}: {{{name}}} is neither {{input}}, {{directory}} nor one of the "
-                        f"templates {sorted(files)}. A value of the design has double braces."
-                    )
+                raise SettingsError(
+                    f"{part}: {{{name}}} is neither {{input}}, {{directory}} nor one of the "
+                    f"templates {files}. A value of the design has double braces."
+                )
 
-    def _arguments(self, folder: Path, values: Mapping[str, float]) -> list[str]:
+    def _places(self, folder: Path) -> dict[str, str]:
+        """Return what the names in single braces stand for."""
         files = {name: str(folder / name) for name in self.templates}
         places = {"directory": str(folder), **files}
         if len(files) == 1:
-            places.setdefault("input", next(iter(files.values())))
-        return [_PLACE.sub(lambda m: places[m[1]], _filled(p, values)) for p in self.command]
+            places.setdefault("input", *files.values())
+        return places
 
     def _run(self, folder: Path, values: Mapping[str, float]) -> str:
         """Run the program to its end; return its standard output."""
-        arguments = self._arguments(folder, values)
+        places = self._places(folder)
+        arguments = [_PLACE.sub(lambda m: places[m[1]], _filled(p, values)) for p in self.command]
         with (
             (folder / "stdout.txt").open("wb") as output,
             (folder / "stderr.txt").open("wb") as errors,
         ):
             try:
-                tree = Tree(
+                code = Tree(
                     arguments,
                     self.environment,
                     folder if self.keep == "none" else None,
@@ -219,33 +220,18 @@ class CommandSimulator:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=errors,
-                )
+                ).wait(self.timeout)
             except OSError as error:
                 raise CommandError(f"{self.command[0]} cannot be started: {error}") from error
-            self._wait(tree, folder)
-        code = tree.process.returncode
+            except subprocess.TimeoutExpired:
+                raise SimulationTimeoutError(
+                    f"{self.command[0]} took more than {self.timeout:g} s and was killed"
+                    f"{_words(folder)}"
+                ) from None
         if code not in self.ok_exit_codes:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             raise CommandError(f"{self.command[0]} {how}{_words(folder)}")
         return (folder / "stdout.txt").read_text(encoding="utf-8", errors="replace")
-
-    def _wait(self, tree: Tree, folder: Path) -> None:
-        process = tree.process
-        try:
-            process.wait(self.timeout)
-        except subprocess.TimeoutExpired:
-            raise SimulationTimeoutError(
-                f"{self.command[0]} took more than {self.timeout:g} s and was killed"
-                f"{_words(folder)}"
-            ) from None
-        finally:
-            if process.poll() is None:  # a time-out, Ctrl-C, ...
-                tree.kill()
-                process.wait()
-            else:
-                with contextlib.suppress(Exception):
-                    kill_group(process.pid)  # children that it left behind
-            watchdog.forget(tree)
 
 
 def _command(command: Any) -> list[str]:
@@ -280,12 +266,6 @@ def _text(name: str, template: str | Path) -> str:
             f"templates[{name!r}]: {path} cannot be read ({error}). Give the path of a template "
             "file, or its text with {{variable}} fields."
         ) from error
-
-
-def _values(design: Design) -> dict[str, float]:
-    """Values of all scalars, by the names of variables and of elements."""
-    names = [name for v in design.variables for name in v.element_names()]
-    return dict(zip(names, (float(x) for x in design.x), strict=True))
 
 
 def _filled(text: str, values: Mapping[str, float]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from archeng.checks import needed
 from archeng.errors import ExecutorError, SettingsError
 from archeng.simulator.call import Simulator, call
 from archeng.simulator.pools import Executor, Futures
@@ -44,12 +45,9 @@ def _is_dask(workers: Any) -> bool:
 
 def _dask_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Futures:
     """Return a pool on a ``distributed.Client`` (left open) or a scheduler's address."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise SettingsError(
-            f"workers={workers!r} needs Dask: pip install 'archeng[dask]'."
-        ) from error
+    needed("distributed", "dask", SettingsError)
+    import distributed
+
     client: Any = workers
     if isinstance(workers, str):
         _check_address(workers)

@@ -83,12 +83,8 @@ class Design(Mapping[str, Any]):
 class Gate:
     """Evaluates every row at the exact vector that the simulator would get.
 
-    Attributes
-    ----------
-    feasible_set : FeasibleSet
-    open_to_all : bool
-        Let designs pass that violate rows. Only for handlers that simulate them, and only if the
-        user said that the simulator is defined everywhere.
+    ``open_to_all`` lets designs pass that violate rows: only for handlers that simulate them, and
+    only if the user said that the simulator is defined everywhere.
     """
 
     feasible_set: FeasibleSet

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from archeng.checks import is_integer, shown
 from archeng.errors import SettingsError
-from archeng.known import Limits
+from archeng.outcomes import Limits
 from archeng.simulator.call import Call, CallStatus, Simulator, checked
 from archeng.simulator.dask_pool import DASK
 from archeng.simulator.design import Design
@@ -63,17 +63,10 @@ def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool
 
 @dataclass(frozen=True)
 class FailurePolicy:
-    """Time limit, retries, and when a run gives up; see :func:`archeng.solve`.
+    """Seconds that one call may take, how often it is repeated, and when a run gives up.
 
-    Attributes
-    ----------
-    timeout : float or None
-        Seconds that one call may take.
-    retries : mapping of CallStatus to int
-        How often a call that ended so is repeated.
-    max_failures : int or None
-        The run stops with an error when more calls than this have failed for good.
-    on_failure : {"rank_last", "raise"}
+    The run stops with an error when more calls than ``max_failures`` have failed for good. See
+    :func:`archeng.solve`.
     """
 
     timeout: float | None = None
@@ -115,12 +108,7 @@ def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
 class Evaluator:
     """Simulates the designs of one generation after the other on a pool.
 
-    Parameters
-    ----------
-    pool : Pool
-    policy : FailurePolicy
-    limits : Limits
-        Of the constraints whose values every answer must have.
+    Every answer must have the values of the constraints that the limits name.
     """
 
     def __init__(self, pool: Pool, policy: FailurePolicy, limits: Limits | None = None) -> None:

@@ -52,24 +52,12 @@ class Pool(Protocol):
 
 @dataclass(frozen=True)
 class Executor:
-    """A kind of ``workers=``.
+    """A kind of ``workers=``."""
 
-    Attributes
-    ----------
-    description : str
-        What the user passes, for messages.
-    accepts : callable
-        Whether a value of ``workers=`` stands for this kind.
-    pool : callable
-        Takes that value, the simulator and the time limit of a call; returns the `Pool`.
-    stops_calls : bool
-        Whether a call can be stopped from outside; otherwise a time limit is refused.
-    """
-
-    description: str
-    accepts: Callable[[Any], bool]
-    pool: Callable[[Any, Simulator, float | None], Pool]
-    stops_calls: bool = False
+    description: str  # what the user passes, for messages
+    accepts: Callable[[Any], bool]  # whether a value of ``workers=`` stands for this kind
+    pool: Callable[[Any, Simulator, float | None], Pool]  # of that value; with a call's time limit
+    stops_calls: bool = False  # from outside; otherwise a time limit is refused
 
 
 class InProcess:
@@ -102,16 +90,9 @@ class InProcess:
 class Futures:
     """The pool of an executor with ``submit``: threads, `concurrent.futures`, mpi4py, Dask.
 
-    Parameters
-    ----------
-    submit : callable
-        Takes a design and returns a future with ``result``, ``cancel``, ``add_done_callback``.
-    close : callable
-        Called at the end; does nothing for an executor that belongs to the user.
-    abandoned : callable
-        Called when calls under way are given up.
-    size : int or None
-        How many calls can run at a time.
+    ``submit`` takes a design and returns a future with ``result``, ``cancel`` and
+    ``add_done_callback``. ``close`` is called at the end, and does nothing for an executor that
+    belongs to the user; ``abandoned`` is called when calls under way are given up.
     """
 
     def __init__(

@@ -55,13 +55,8 @@ serve(connection)
 class Workers:
     """A number of worker processes that compute one function; with `call` in it, a pool.
 
-    Parameters
-    ----------
-    function : callable
-        Sent once to each worker; functions of a script or notebook and lambdas are sent whole.
-    count : int
-    timeout : float or None
-        A task that takes longer is killed with its worker.
+    The function is sent once to each worker; functions of a script or notebook and lambdas are
+    sent whole. A task that takes longer than the timeout is killed with its worker.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from archeng.simulator import process_tree
-from archeng.simulator.process_tree import MARK, kill_tree
+from archeng.simulator.process_tree import MARK, kill_group, kill_tree
 
 _END_SECONDS = 5.0  # in which the watchdog ends when there is nothing left to watch
 
@@ -31,15 +31,8 @@ owner: ContextVar[object] = ContextVar("owner", default=None)
 class Tree:
     """Start a process in a session of its own, marked so that its descendants can be found.
 
-    Parameters
-    ----------
-    command : sequence of str
-    environment : mapping
-        Variables besides those of this process.
-    folder : Path, optional
-        Removed if the tree is killed by :func:`kill_trees`.
-    **options
-        Of `subprocess.Popen`.
+    It has the environment of this process and the variables given besides. The folder is removed
+    if the tree is killed by :func:`kill_trees`. The options are those of `subprocess.Popen`.
     """
 
     def __init__(
@@ -71,6 +64,19 @@ class Tree:
     def kill(self) -> None:
         """Kill all of it."""
         kill_tree(self.pid, self.mark)
+
+    def wait(self, timeout: float | None) -> int:
+        """Return the exit code; if it takes longer, or at Ctrl-C, kill all of it and raise."""
+        try:
+            return self.process.wait(timeout)
+        finally:
+            if self.process.poll() is None:
+                self.kill()
+                self.process.wait()
+            else:
+                with contextlib.suppress(Exception):
+                    kill_group(self.process.pid)  # children that it left behind
+            watchdog.forget(self)
 
 
 def kill_trees(whose: object = None) -> None:

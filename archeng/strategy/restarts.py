@@ -36,31 +36,16 @@ class Regime:
 
 @dataclass(frozen=True)
 class Bipop:
-    """Bookkeeping of the calls spent in each regime.
-
-    Attributes
-    ----------
-    default_size : int
-    adaptive : bool
-        Whether the small restarts' share depends on which regime finds better designs.
-    n_large : int
-        Large restarts so far.
-    large_evaluations, small_evaluations, last_large_evaluations : int
-        Calls of the regimes, and of the last large restart.
-    small_share : float
-        Calls of the small restarts per call of the large ones.
-    lowest : float
-        Best objective of the restarts that have ended.
-    """
+    """Bookkeeping of the calls spent in each regime."""
 
     default_size: int
-    adaptive: bool = False
-    n_large: int = 0
-    large_evaluations: int = 0
-    small_evaluations: int = 0
-    last_large_evaluations: int = 0
-    small_share: float = 1.0
-    lowest: float = math.inf
+    adaptive: bool = False  # the small restarts' share depends on which regime finds better designs
+    n_large: int = 0  # large restarts so far
+    large_evaluations: int = 0  # calls of the large restarts
+    small_evaluations: int = 0  # calls of the small ones
+    last_large_evaluations: int = 0  # calls of the last large one
+    small_share: float = 1.0  # calls of the small restarts per call of the large ones
+    lowest: float = math.inf  # best objective of the restarts that have ended
 
     def first(self) -> Regime:
         """Return the regime of the initial run."""

@@ -1,4 +1,4 @@
-r"""Choosing prior and transform by the density of the objectives left out.
+r"""Choosing the kind of model, and the transform of the objective, by the errors left out.
 
 With leave-one-out errors e_k of the transformed objectives T(y_k), the score
 
@@ -6,32 +6,105 @@ With leave-one-out errors e_k of the transformed objectives T(y_k), the score
 
 over the better half of the designs is the log of the typical error in units of y near the
 best design, so that models of different transforms can be compared.
+
+**A new kind of model** is a class with a ``name`` and a ``fit`` in a module of its own, best a
+subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``
+and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.surrogate.fit import Fit, fit_all, fit_with, make_system
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import NOISES, PRIORS, Prior
-from archeng.surrogate.transforms import Transform, transforms_for
+from archeng.surrogate import constants as c
+from archeng.surrogate.data import Data
+from archeng.surrogate.fit import Kernels
+from archeng.surrogate.priors import PRIORS, TRANSFORMS, Transform, transforms_for
 
-_TIE = 1e-6  # scores that differ by less are equal but for rounding
-_EXACT = 1e-9  # errors below this fraction of the spread are not told apart
+
+class SmoothModel(Protocol):
+    """A function of the coordinates that can be minimised."""
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the Hessian is the same everywhere."""
+
+    def value(self, v: Floats) -> float:
+        """Value at coordinates v (n,)."""
+
+    def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
+        """Gradient (n,) and Hessian (n, n)."""
+
+
+class FittedModel(Protocol):
+    """A model with what is known about its errors."""
+
+    @property
+    def model(self) -> SmoothModel:
+        """The model."""
+
+    @property
+    def errors(self) -> Floats:
+        """Leave-one-out errors (p,)."""
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise that was assumed, relative to the spread of the objectives."""
+
+    @property
+    def variances(self) -> Floats | None:
+        """What else a later fit of the same kind may use again, shape (n, n)."""
+
+    def random(self, rng: np.random.Generator) -> SmoothModel:
+        """Return a random model that fits as well."""
+
+
+class ModelKind(Protocol):
+    """Fits models to designs ``kernels.A`` (p, n). Subclasses need no more than name and fit."""
+
+    @property
+    def name(self) -> str:
+        """Name by which a choice is stored."""
+
+    @property
+    def costly(self) -> bool:
+        """Whether it is tried with the best transform of the others only."""
+        return False
+
+    def fit(self, kernels: Kernels, Y: Floats) -> Sequence[FittedModel | None]:
+        """Fit a model to each column of Y (p, k); None where that fails."""
+
+    def refit(
+        self, kernels: Kernels, y: Floats, noise: float, variances: Floats | None
+    ) -> FittedModel | None:
+        """Fit a model to y (p,) as one with this noise and variances was fitted before."""
+        return next(iter(self.fit(kernels, y[:, None])), None)
+
+    def noisier(self) -> Sequence[ModelKind]:
+        """Return variants that allow for more noise."""
+        return ()
+
+    def exploring(self) -> ModelKind:
+        """Return the kind whose random models are explored."""
+        return self
+
+
+KINDS: tuple[ModelKind, ...] = PRIORS
+"""The kinds of models of the objective, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A model fitted to normalised objectives y (p,), with its prior and its transform."""
+    """A model fitted to normalised objectives y (p,), with its kind and its transform."""
 
-    fit: Fit
-    prior: Prior
+    fit: FittedModel
+    kind: ModelKind
     transform: Transform
     y: Floats
 
@@ -40,7 +113,19 @@ class Choice:
         """Log of the typical error; lower is better."""
         half = np.argsort(self.y, kind="stable")[: max(len(self.y) // 2, 3)]
         slopes = np.exp(-self.transform.log_slope(self.y[half]))
-        return float(np.mean(np.log(np.abs(self.fit.errors[half]) * slopes + _EXACT)))
+        return float(np.mean(np.log(np.abs(self.fit.errors[half]) * slopes + c.SCORE_EXACT)))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which model was chosen, and after how many calls."""
+
+    kind: str
+    transform: str
+    noise: float
+    variances: Floats | None  # of the entries of the Hessian (n, n), reweighted
+    trimmed: bool  # whether it was fitted to the better designs only
+    calls: int
 
 
 def choose(
@@ -48,56 +133,78 @@ def choose(
 ) -> Choice | None:
     """Return the best model for normalised objectives y (p,); None if none fits.
 
-    ``transforms`` are those that are tried, by default all that are worth it.
-    Priors that are not reweighted are cheap: they are tried with all transforms, the others
-    with the best of these, and noise with the best of all.
+    ``transforms`` are those that are tried, by default all that are worth it. Most kinds are tried
+    with all transforms, costly ones with the best of these, and noise with the best of all.
     """
-    best: Choice | None = None
-    for prior in PRIORS:
-        if not prior.rounds:
-            for choice in _choices(kernels, y, prior, transforms or transforms_for(y)):
-                best = _better(best, choice)
+    cheap = [kind for kind in KINDS if not kind.costly]
+    best = _best(None, kernels, y, cheap, transforms or transforms_for(y))
     if best is None:
         return None
-    transform = best.transform
-    for prior in PRIORS:
-        if prior.rounds:
-            for choice in _choices(kernels, y, prior, (transform,)):
-                best = _better(best, choice)
-    prior = best.prior
-    for noise in NOISES:
-        for choice in _choices(kernels, y, replace(prior, noise=noise), (transform,)):
-            best = _better(best, choice)
-    return best
+    only = (best.transform,)
+    best = _best(best, kernels, y, [kind for kind in KINDS if kind.costly], only)
+    return best and _best(best, kernels, y, best.kind.noisier(), only)
 
 
-def fitted(
+def chosen(
+    data: Data, selection: Selection | None, calls: int
+) -> tuple[Selection | None, Choice | None, Data]:
+    """Fit the model that was selected before, or choose again after some calls.
+
+    Returns the designs that were used, too. There is no choice if there are too few designs for
+    more than a linear model.
+    """
+    p, n = data.A.shape
+    if p < n + 2:
+        return selection, None, data
+    if selection is not None and calls - selection.calls < 1 + p // c.CHOICE_KEPT:
+        used = data.trimmed() if selection.trimmed else data
+        choice = _chosen_again(used, selection)
+        if choice is not None and len(used.y) >= n + 2:
+            return selection, choice, used
+    used, choice = data, choose(data.kernels, data.y)
+    if choice is None:
+        return None, None, data
+    if choice.score > c.SCORE_POOR:
+        better = data.trimmed()
+        if len(better.y) >= n + 3:
+            other = choose(better.kernels, better.y)
+            if other is not None and other.score < choice.score - c.SCORE_MUCH_BETTER:
+                used, choice = better, other
+    selection = Selection(
+        kind=choice.kind.name,
+        transform=choice.transform.name,
+        noise=choice.fit.noise,
+        variances=choice.fit.variances,
+        trimmed=used is not data,
+        calls=calls,
+    )
+    return selection, choice, used
+
+
+def _chosen_again(data: Data, selection: Selection) -> Choice | None:
+    """Fit the model that was selected before; None if there is no such kind, or it does not fit."""
+    kind = next((kind for kind in KINDS if kind.name == selection.kind), None)
+    transform = next((t for t in TRANSFORMS if t.name == selection.transform), None)
+    if kind is None or transform is None:
+        return None
+    z = transform.apply(data.y)
+    fit = kind.refit(data.kernels, z, selection.noise, selection.variances)
+    return None if fit is None else Choice(fit, kind, transform, data.y)
+
+
+def _best(
+    best: Choice | None,
     kernels: Kernels,
     y: Floats,
-    prior: Prior,
-    transform: Transform,
-    variances: Floats | None = None,
+    kinds: Iterable[ModelKind],
+    transforms: Sequence[Transform],
 ) -> Choice | None:
-    """Fit one prior and transform; ``variances`` (n, n) are those of a reweighted one, if known."""
-    z = transform.apply(y)
-    system = make_system(kernels, prior, z, variances)
-    found = None if system is None else fit_with(system, z)
-    return None if found is None else Choice(found, prior, transform, y)
-
-
-def _choices(
-    kernels: Kernels, y: Floats, prior: Prior, transforms: Sequence[Transform]
-) -> list[Choice]:
-    """Fit a prior with some transforms, only one if it is reweighted."""
+    """Return the best model of some kinds and transforms, or the one before if none is better."""
     Z = np.stack([transform.apply(y) for transform in transforms], axis=1)
-    system = make_system(kernels, prior, Z[:, 0])
-    fits = [] if system is None else fit_all(system, Z)
-    return [
-        Choice(fit, prior, transform, y)
-        for fit, transform in zip(fits, transforms, strict=False)
-        if fit is not None
-    ]
-
-
-def _better(a: Choice | None, b: Choice) -> Choice:
-    return b if a is None or b.score < a.score - _TIE else a
+    for kind in kinds:
+        for fit, transform in zip(kind.fit(kernels, Z), transforms, strict=False):
+            if fit is not None:
+                choice = Choice(fit, kind, transform, y)
+                if best is None or choice.score < best.score - c.SCORE_TIE:
+                    best = choice
+    return best

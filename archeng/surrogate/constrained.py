@@ -1,4 +1,7 @@
-r"""The best step by the models under simulated constraints, over the exact feasible set.
+r"""Models of simulated constraints, and the best step under them over the exact feasible set.
+
+Each constraint has a model of its own, fitted to the same designs: the prior that errs least near
+its limits.
 
 With models s of the objective and :math:`c_j` of the sides of the simulated constraints
 (satisfied if :math:`c_j \le 0`, with gradients of one at the centre), the step solves
@@ -10,7 +13,8 @@ an exact penalty of the largest violation: where the limits can be met, and w ex
 the multipliers, they are. Margins :math:`m_j` allow for errors of the models. SciPy's SLSQP [K88]
 solves it with exact derivatives; the answer is repaired onto the feasible set.
 
-[K88] D. Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28, 1988.
+[K88] D. Kraft, A software package for sequential quadratic programming, report DFVLR-FB 88-28, 1988
+(the report has no DOI; SciPy's documentation of SLSQP cites it).
 
 ==========  ==========================================================  ===============
 symbol      meaning                                                     name here
@@ -24,59 +28,34 @@ r           trust region, in coordinates of the models                  ``radius
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.known import Limits
 from archeng.model import FeasibleSet
-from archeng.surrogate.choice import choose
+from archeng.outcomes import Limits, Sides
+from archeng.surrogate import constants as c
+from archeng.surrogate.choice import Choice, SmoothModel, choose
 from archeng.surrogate.data import Data, Frame
-from archeng.surrogate.first_order import optimizers
-from archeng.surrogate.fit import linear
-from archeng.surrogate.guards import Sides, constraint_models, sides_of, sizes
-from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.several import Several
-from archeng.surrogate.transforms import IDENTITY
-
-_ITERATIONS = 40
-_ACCURACY = 1e-10
-_FLATTEST = 1e-3  # least gradient by which a model is scaled, in standard deviations of its values
-_MET = 1e-6  # violation that is none, in radii
-_HEAVIER = 10.0  # factor of the weight if limits are not met ...
-_RAISES = 2  # ... so many times
-_HEAVIEST = 1e4  # no heavier than that
-_ABOVE = 2.0  # weight over the sum of the multipliers
-_HALVINGS = 5  # of a step by linear models
-_INSIDE = 1e-7  # least margin, in radii: a step ends inside, not on the limit
-_MOST_MARGIN = 0.3  # largest margin, in radii
+from archeng.surrogate.fit import Fit, linear
+from archeng.surrogate.geometry import optimizers
+from archeng.surrogate.interpolant import Interpolant, Several
+from archeng.surrogate.priors import IDENTITY, PRIORS
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Models of objective and simulated constraints around the centre of a frame.
-
-    Attributes
-    ----------
-    frame, data
-    objective : Interpolant
-    steepness : float
-        Slope of the objective's model at the centre.
-    constraints : Several or None
-    units : ndarray, shape (m,)
-        Units of the constraints per unit of their models.
-    sides : Sides
-        Limits, in units of the models.
-    """
+    """Models of objective and simulated constraints around the centre of a frame."""
 
     frame: Frame
     data: Data
-    objective: Interpolant
-    steepness: float
+    objective: SmoothModel
+    steepness: float  # slope of the objective's model at the centre
     constraints: Several | None
-    units: Floats
-    sides: Sides
+    units: Floats  # (m,) of the constraints per unit of their models
+    sides: Sides  # limits, in units of the models
 
     def excess(self, v: Floats) -> Floats:
         """Sides (k,) at v: positive where violated, as distances."""
@@ -96,25 +75,13 @@ class Models:
         return self.objective.value(v) / self.steepness + weight * violation
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step by the models.
-
-    Attributes
-    ----------
-    x : ndarray, shape (n,)
-    gain : float
-        Of the merit, in units of the objective.
-    weight : float
-        Of the violation in it, in slopes of the objective.
-    expected : ndarray, shape (m,)
-        Simulated constraints.
-    """
+class Step(NamedTuple):
+    """A step by the models, to a design x (n,)."""
 
     x: Floats
-    gain: float
-    weight: float
-    expected: Floats
+    gain: float  # of the merit, in units of the objective
+    weight: float  # of the violation in it, in slopes of the objective
+    expected: Floats  # simulated constraints (m,)
 
 
 def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = None) -> Models:
@@ -126,12 +93,12 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
     p, n = data.A.shape
     here = np.zeros(n)
     choice = choose(data.kernels, data.y, (IDENTITY,)) if p >= n + 2 else None
-    objective = linear(data.A, data.y) if choice is None else choice.fit.model
+    objective: SmoothModel = linear(data.A, data.y) if choice is None else choice.fit.model
     steepness = float(np.linalg.norm(objective.derivatives(here)[0]))
     raw = constraint_models(data, limits) if len(limits) else ()
     slopes = np.array([float(np.linalg.norm(model.derivatives(here)[0])) for model in raw])
     if units is None:
-        units = sizes(data) * np.maximum(slopes, _FLATTEST)
+        units = sizes(data) * np.maximum(slopes, c.CONSTRAINT_FLATTEST)
     factors = units / sizes(data)
     models = [model.divided_by(factor) for model, factor in zip(raw, factors, strict=True)]
     return Models(
@@ -141,7 +108,40 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
         steepness=max(steepness, float(np.finfo(float).tiny)) if steepness else 1.0,
         constraints=Several(models) if models else None,
         units=units,
-        sides=sides_of(limits, units),
+        sides=Sides.of(limits.lower, limits.upper, units),
+    )
+
+
+def sizes(data: Data) -> Floats:
+    """Return standard deviations (m,) of the constraints, 1 where one is constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.std(data.simulated, axis=0)
+    return np.where((size > 0) & np.isfinite(size), size, 1.0)
+
+
+def constraint_models(data: Data, limits: Limits) -> tuple[Interpolant, ...]:
+    """Fit each constraint, divided by its size: the prior that errs least near its limits."""
+    p, n = data.A.shape
+    size = sizes(data)
+    values, sides = data.simulated / size, Sides.of(limits.lower, limits.upper, size)
+    m = values.shape[1]
+    if p < n + 2:
+        return tuple(linear(data.A, column) for column in values.T)
+    gaps = np.full((p, m), np.inf)
+    for model, level in zip(sides.index, sides.level, strict=True):
+        gaps[:, model] = np.minimum(gaps[:, model], np.abs(values[:, model] - level))
+    plain = [prior for prior in PRIORS if not prior.rounds]
+    noisy = [replace(plain[0], noise=noise) for noise in c.CONSTRAINT_NOISES]
+    best: list[tuple[float, Fit] | None] = [None] * m
+    for prior in (*plain, *noisy):
+        for i, fit in enumerate(prior.fit(data.kernels, values)):
+            if fit is not None:
+                score, before = Choice(fit, prior, IDENTITY, gaps[:, i]).score, best[i]
+                if before is None or score < before[0] - c.SCORE_TIE:
+                    best[i] = score, fit
+    return tuple(
+        linear(data.A, column) if fitted is None else fitted[1].model
+        for fitted, column in zip(best, values.T, strict=True)
     )
 
 
@@ -161,16 +161,16 @@ def best_step(
     """
     problem = _Problem(models, feasible_set, radius / models.data.scale, margins)
     begin = np.zeros(len(models.frame.centre)) if start is None else start / models.data.scale
-    for trial in range(1 + _RAISES):
+    for trial in range(1 + c.WEIGHT_RAISES):
         v, price = problem.solve(weight, begin)
-        weight = max(weight, _ABOVE * price)
+        weight = max(weight, c.WEIGHT_ABOVE * price)
         here = models.merit(np.zeros_like(v), weight)
         if not models.merit(v, weight) < here:
             v = problem.first_order(weight)
-        met = float(models.excess(v).max(initial=0.0)) <= _MET * problem.radius
-        if met or trial == _RAISES or weight >= _HEAVIEST:
+        met = float(models.excess(v).max(initial=0.0)) <= c.VIOLATION_MET * problem.radius
+        if met or trial == c.WEIGHT_RAISES or weight >= c.WEIGHT_HEAVIEST:
             break
-        weight *= _HEAVIER
+        weight *= c.WEIGHT_FACTOR
     return v, weight
 
 
@@ -180,8 +180,8 @@ class _Problem:
     def __init__(self, models: Models, fs: FeasibleSet, radius: float, margins: Floats) -> None:
         self._models, self._fs, self.radius = models, fs, radius
         sides = models.sides
-        wanted = np.maximum((margins / models.units)[sides.model], _INSIDE * radius)
-        self._margins = np.minimum(wanted, _MOST_MARGIN * radius)
+        wanted = np.maximum((margins / models.units)[sides.index], c.MARGIN_INSIDE * radius)
+        self._margins = np.minimum(wanted, c.MARGIN_LARGEST * radius)
         values, slopes = self._rows(np.zeros(len(models.frame.centre)))
         sizes_ = np.linalg.norm(slopes, axis=1)
         self._sizes = np.where((sizes_ > 0) & np.isfinite(sizes_), sizes_, 1.0)
@@ -212,7 +212,7 @@ class _Problem:
                 constraints=constraints,
                 bounds=[(-self.radius, self.radius)] * n + [(0.0, None)],
                 method="SLSQP",
-                options={"maxiter": _ITERATIONS, "ftol": _ACCURACY},
+                options={"maxiter": c.SLSQP_ITERATIONS, "ftol": c.SLSQP_ACCURACY},
             )
         v = np.asarray(solved.x[:n], dtype=float)
         if not np.all(np.isfinite(v)):
@@ -241,10 +241,10 @@ class _Problem:
         if solved.status != 0:
             return np.zeros(n)
         here, v = m.merit(z[:n], weight), np.asarray(solved.x[:n], dtype=float)
-        for _ in range(_HALVINGS):
+        for _ in range(c.LINEAR_HALVINGS):
             if m.merit(v, weight) < here:
                 return v
-            v = v / 4
+            v = v / c.LINEAR_SHORTER
         return np.zeros(n)
 
     def _rows(self, v: Floats) -> tuple[Floats, Floats]:
@@ -279,7 +279,7 @@ class _Problem:
         _, slopes = self._at(v)
         limits = np.zeros((0, len(v)))
         if m.constraints is not None:
-            limits = m.sides.sign[:, None] * m.constraints.slopes(v)[m.sides.model]
+            limits = m.sides.sign[:, None] * m.constraints.slopes(v)[m.sides.index]
         explicit = np.concatenate((slopes[self._low], -slopes[self._high]))
         rows = np.concatenate((explicit, -limits, [-2 * v / self.radius]))
         last = np.zeros(len(rows))
@@ -293,9 +293,3 @@ class _Problem:
     def _zero_slopes(self, z: Floats) -> Floats:
         slopes = self._at(z[:-1])[1][self._equal]
         return np.column_stack((slopes, np.zeros(len(slopes))))
-
-
-def sides_at(limits: Limits, values: Floats, units: Floats) -> Floats:
-    """Return how far values (m,) are beyond each side (k,), as distances."""
-    sides = sides_of(limits, units)
-    return sides.excess(values / units)

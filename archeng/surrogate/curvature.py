@@ -21,8 +21,8 @@ lambda      pull towards the centre                                ``pull``
 mu          shortens the step from v                               ``damping``
 ==========  =====================================================  ===============
 
-J. J. More, D. C. Sorensen. Computing a trust region step. SIAM Journal on Scientific and
-Statistical Computing 4, 1983.
+[MS83] J. J. More, D. C. Sorensen, Computing a trust region step, SIAM Journal on Scientific and
+Statistical Computing 4(3), 1983, doi:10.1137/0904038.
 """
 
 from __future__ import annotations
@@ -33,15 +33,9 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.repair import NearbyPoint, Repairer
+from archeng.surrogate import constants as c
 from archeng.surrogate.data import Frame
 
-_FLATTEST = 1e-4  # least eigenvalue relative to the largest
-_LONGEST = 50.0  # a step is never longer than about this, in coordinates of the model
-_AIM = 0.92  # length of the next trial, in radii
-_SHORTER = 0.5  # length of a step over the feasible set, relative to one without rows
-_LITTLE = 0.1  # curvature that does not matter beside the pull, relative to it
-_FIRST_DAMPING = 3e-3  # relative to the largest curvature
-_PULLS = np.geomspace(1e-6, 1e6, 73)
 _NONE = np.zeros(0, dtype=np.intp)
 
 
@@ -78,10 +72,10 @@ class Curvature:
         axes = self._axes_of(hessian)
         steep = float(np.sqrt(gradient @ gradient))
         values = np.abs(axes.eigenvalues)
-        top = max(float(values.max()), steep / _LONGEST)
+        top = max(float(values.max()), steep / c.STEP_LONGEST)
         if top == 0:
             return None
-        bends = np.maximum(values, _FLATTEST * top)
+        bends = np.maximum(values, c.CURVATURE_FLATTEST * top)
         slope, place = gradient @ axes.U, v @ axes.U
         return Approximation(self.repairer, axes, x, top, bends, slope, place)
 
@@ -96,18 +90,12 @@ class Curvature:
 
 @dataclass(frozen=True, eq=False)
 class Approximation:
-    """The approximation at one design.
-
-    Attributes
-    ----------
-    top : float
-        Largest curvature.
-    """
+    """The approximation at one design."""
 
     repairer: Repairer
     axes: _Axes
     x: Floats
-    top: float
+    top: float  # largest curvature
     bends: Floats
     slope: Floats
     place: Floats
@@ -129,8 +117,8 @@ class Approximation:
 
     def exact(self, pull: float, damping: float) -> bool:
         """Whether the minimum is that of the model itself, if that is quadratic, or nearly."""
-        least, raised = float(self.axes.eigenvalues[0]), _FLATTEST * self.top
-        nearly = _LITTLE * pull
+        least, raised = float(self.axes.eigenvalues[0]), c.CURVATURE_FLATTEST * self.top
+        nearly = c.PULL_LITTLE * pull
         return damping <= nearly and (least >= raised or (least >= -nearly and raised <= nearly))
 
     def convex(self, pull: float) -> bool:
@@ -139,7 +127,7 @@ class Approximation:
 
     def more(self, pull: float, damping: float) -> float:
         """Return the next damping after a step that does not lower the model."""
-        return max(5 * damping, _FIRST_DAMPING * self.top, pull / 2)
+        return max(c.DAMPING_GROWTH * damping, c.DAMPING_FIRST * self.top, c.DAMPING_OF_PULL * pull)
 
     def pull(
         self,
@@ -150,26 +138,28 @@ class Approximation:
     ) -> float:
         """Return the next pull, by the pulls and lengths of minima outside and inside the radius.
 
-        One over the length is nearly linear in the pull [More and Sorensen 1983]; the first
+        One over the length is nearly linear in the pull [MS83]; the first
         time, the lengths of minima without rows tell.
         """
-        aim = _AIM * radius
+        aim = c.PULL_AIM * radius
         last, length = outside[-1]
         if inside is None and len(outside) == 1:
             if last == 0:
                 return self.first_pull(radius, damping)
-            return last * float((length / aim) ** 1.3)
+            return last * float((length / aim) ** c.PULL_GROWTH)
         other, its_length = inside or outside[-2]
         rise = (1 / its_length - 1 / length) / (other - last)
         better = last + (1 / aim - 1 / length) / rise if rise > 0 else np.inf
         if inside is None:
-            return float(np.clip(better, 1.2 * last, 20 * last))
-        return float(np.clip(better, 1.02 * last, 0.98 * other))
+            low, high = c.PULL_RANGE_OUTSIDE
+            return float(np.clip(better, low * last, high * last))
+        low, high = c.PULL_RANGE_BETWEEN
+        return float(np.clip(better, low * last, high * other))
 
     def first_pull(self, radius: float, damping: float) -> float:
         """Return a pull with a minimum near the radius, by the minima without rows."""
-        aim = _AIM * radius / _SHORTER
-        pulls = self.top * _PULLS
+        aim = c.PULL_AIM * radius / c.PULL_SHORTER
+        pulls = self.top * c.PULLS
         a = (self.bends + damping) + pulls[:, None]
         minima = self.place - (self.slope + pulls[:, None] * self.place) / a
         enough = np.einsum("ij,ij->i", minima, minima) <= aim**2

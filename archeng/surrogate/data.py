@@ -9,29 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.known import Known
-from archeng.surrogate.kernels import Kernels
-
-_GAP = 0.02  # least distance between designs, as a fraction of their distance from the centre
-_CLOSE = 1e-4  # designs nearer to the centre than this ...
-_ROUNDING = 1e-10  # ... tell nothing if their objective differs by less than this, relatively
-_MOST = 120  # designs of a model
-_HUGE = 1e150  # objectives beyond this are not used: their squares overflow
+from archeng.outcomes import PastCalls
+from archeng.surrogate import constants as c
+from archeng.surrogate.fit import Kernels
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates u = F^{-1} (x - centre), in which lengths are measured.
+    """Coordinates u = F^{-1} (x - centre), in which lengths are measured."""
 
-    Attributes
-    ----------
-    centre : ndarray, shape (n,)
-    factor, inverse : ndarray, shape (n, n)
-    """
-
-    centre: Floats
-    factor: Floats
-    inverse: Floats
+    centre: Floats  # (n,)
+    factor: Floats  # (n, n)
+    inverse: Floats  # of the factor
 
     def coordinates(self, x: Floats) -> Floats:
         """U of a design (n,) or of designs (k, n)."""
@@ -45,6 +34,15 @@ class Frame:
         """Length of u."""
         return float(np.linalg.norm(self.coordinates(x)))
 
+    def nearest(self, x: Floats, points: Floats) -> float:
+        """Return the distance of a design (n,) from the nearest of some points (k, n)."""
+        gaps = (points - x) @ self.inverse.T
+        return float(np.sqrt(np.min(np.sum(gaps**2, axis=1))))
+
+    def metric(self, deviation: float = 1.0) -> Distribution:
+        """Return the metric of repairs in this frame, as a distribution."""
+        return Distribution(self.centre, deviation, self.factor, self.inverse)
+
 
 def frame_at(wide: Distribution, centre: Floats) -> Frame:
     """Return the frame of the initial search distribution around a design (n,)."""
@@ -53,28 +51,14 @@ def frame_at(wide: Distribution, centre: Floats) -> Frame:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Designs around the centre of a frame, scaled for a model.
+    """Designs around the centre of a frame, scaled for a model."""
 
-    Attributes
-    ----------
-    A : ndarray, shape (p, n)
-        Coordinates v = u / scale; the first row is the centre.
-    y : ndarray, shape (p,)
-        Objectives, normalised: 0 at the best, 1 at the median.
-    scale : float
-        Length of u that is one in v.
-    best, spread : float
-        An objective f is (f - best) / spread in y.
-    simulated : ndarray, shape (p, m)
-        Values of the simulated constraints.
-    """
-
-    A: Floats
-    y: Floats
-    scale: float
+    A: Floats  # coordinates v = u / scale (p, n); the first row is the centre
+    y: Floats  # objectives (f - best) / spread (p,): 0 at the best, 1 at the median
+    scale: float  # length of u that is one in v
     best: float
     spread: float
-    simulated: Floats
+    simulated: Floats  # values of the simulated constraints (p, m)
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -83,24 +67,24 @@ class Data:
 
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
-        good = self.y <= np.quantile(self.y, 2 / 3)
+        good = self.y <= np.quantile(self.y, c.DATA_TRIMMED)
         return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
 
 
-def select(frame: Frame, known: Known, most: int | None = None) -> Data | None:
+def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     None if neither the objectives nor the simulated constraints differ.
     """
-    good = np.abs(known.objectives) < _HUGE  # not NaN either
-    if not good.any():
+    usable = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
+    if not usable.any():
         return None
-    u, f = frame.coordinates(known.points[good]), known.objectives[good]
+    u, f = frame.coordinates(past.points[usable]), past.objectives[usable]
     distances = np.sqrt(np.sum(u**2, axis=1))
-    told = _tells(distances, f)
-    u, f, distances = u[told], f[told], distances[told]
+    informative = _informative(distances, f)
+    u, f, distances = u[informative], f[informative], distances[informative]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], known.simulated[good][told][chosen]
+    f, u, simulated = f[chosen], u[chosen], past.simulated[usable][informative][chosen]
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
@@ -118,15 +102,15 @@ def _median(a: Floats) -> float:
     return float(ordered[half] if len(a) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
-def _tells(distances: Floats, f: Floats) -> NDArray[np.bool_]:
-    """Whether designs (p,) tell something: those next to the centre that differ by rounding do not.
+def _informative(distances: Floats, f: Floats) -> NDArray[np.bool_]:
+    """Whether designs (p,) are to be used: not those next to the centre that differ by rounding.
 
     A search that has arrived piles up designs there; a model fitted to their rounding errors would
     promise gains for ever.
     """
     centre = int(np.argmin(distances))
-    rounding = _ROUNDING * np.abs(f[centre])
-    blurred = (distances < _CLOSE) & (np.abs(f - f[centre]) <= rounding)
+    rounding = c.DATA_ROUNDING * np.abs(f[centre])
+    blurred = (distances < c.DATA_CLOSE) & (np.abs(f - f[centre]) <= rounding)
     blurred[centre] = False
     return np.asarray(np.logical_not(blurred), dtype=np.bool_)
 
@@ -137,7 +121,7 @@ def most_designs(n: int) -> int:
     A fifth more than a quadratic has coefficients, as long as that is cheap.
     """
     coefficients = (n + 1) * (n + 2) // 2
-    return max(2 * n + 3, min(int(1.2 * coefficients) + 2, _MOST))
+    return max(2 * n + 3, min(int(c.DATA_SURPLUS * coefficients) + 2, c.DATA_MOST))
 
 
 def _net(u: Floats, distances: Floats, most: int) -> Integers:
@@ -145,7 +129,7 @@ def _net(u: Floats, distances: Floats, most: int) -> Integers:
     order = np.argsort(distances, kind="stable")[: 2 * most]
     near, lengths = u[order], distances[order] ** 2
     squared = lengths[:, None] + lengths[None, :] - 2 * (near @ near.T)
-    close = squared <= _GAP**2 * lengths  # column: too close to the row
+    close = squared <= c.DATA_GAP**2 * lengths  # column: too close to the row
     np.fill_diagonal(close, False)
     left_out = np.zeros(len(order), dtype=bool)
     for k in np.flatnonzero(close.any(axis=1)):

@@ -1,7 +1,7 @@
 r"""Evidence that a design is a local optimum: what could still be gained around it, to first order.
 
 A linear program over slopes of the objective and of the rows
-(:mod:`archeng.surrogate.first_order`) says what a step of size :math:`\rho` gains to first order;
+(:mod:`archeng.surrogate.geometry`) says what a step of size :math:`\rho` gains to first order;
 zero is the condition of Karush, Kuhn and Tucker. Slopes of the explicit rows are exact. Those of
 the objective and of the simulated constraints come from models, so the program is solved for the
 models and for random ones that fit the designs as well (posterior samples): the largest gain
@@ -19,31 +19,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.known import Known, Limits
 from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, PastCalls
+from archeng.surrogate import constants as c
 from archeng.surrogate.choice import choose
+from archeng.surrogate.constrained import constraint_models, sizes
 from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.first_order import Rows, explicit_rows, gain, room_at
 from archeng.surrogate.fit import Fit, fit
-from archeng.surrogate.guards import constraint_models, sizes
-from archeng.surrogate.poise import designs_near, free_directions, missing_directions
-from archeng.surrogate.priors import QUADRATIC
-from archeng.surrogate.transforms import IDENTITY
-
-RADII = (1e-3, 1e-4, 1e-5)
-"""Sizes of regions in which designs are looked for, in initial standard deviations.
-
-On larger ones a model may be wrong about its slope: there is no claim from them.
-"""
-_DRAWS = 8  # random models
-_SEED = 0  # of these: the same evidence for the same designs
-_WIDER = 30.0  # designs within this many radii are used, if they are enough
-CLAIM = 1e-4
-"""Largest residual of an optimum."""
-_OF_SPREAD = 1e-3  # the objective may be zero: this part of the differences between designs counts
-_SEEN = 1e-2  # singular value of unit vectors towards designs
-_FIRST = 10  # the first 2 n and this many designs say how much objectives differ
-_DOUBT = 3.0  # how many times more random models may gain
+from archeng.surrogate.geometry import (
+    Rows,
+    designs_near,
+    explicit_rows,
+    free_directions,
+    gain,
+    missing_directions,
+    room_at,
+)
+from archeng.surrogate.priors import IDENTITY, QUADRATIC
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class Optimality:
 
 
 def evidence(
-    frame: Frame, known: Known, limits: Limits, feasible_set: FeasibleSet, radius: float
+    frame: Frame, past: PastCalls, limits: Limits, feasible_set: FeasibleSet, radius: float
 ) -> Optimality | None:
     """Return the evidence for the centre of the frame, a known design; None without models.
 
@@ -88,108 +80,110 @@ def evidence(
     two tries: models of all coordinates, and of those along the surface. Where equalities leave
     nothing free, or the objective is the same everywhere, there is nothing to gain.
     """
-    free = free_directions(feasible_set, frame)
-    if not len(free) or _flat(known):
-        return Optimality(radius, 0.0, 0.0, 0.0, len(known), 0, claim=True)
     rows = explicit_rows(feasible_set, frame)
-    near = designs_near(frame.coordinates(known.points[np.isfinite(known.objectives)]), radius)
+    free = free_directions(feasible_set, rows)
+    if not len(free) or _flat(past):
+        return Optimality(radius, 0.0, 0.0, 0.0, len(past), 0, claim=True)
+    near = designs_near(frame.coordinates(past.points[np.isfinite(past.objectives)]), radius)
     unknown = missing_directions(near, free, rows, radius)
     every = np.eye(len(frame.centre))
-    found: Optimality | None = None
-    for axes in (every, free) if 0 < len(free) < len(every) else (every,):
-        residuals = _residuals(frame, known, limits, rows, radius, axes)
+    optimality: Optimality | None = None
+    for axes in (every, free) if len(free) < len(every) else (every,):
+        residuals = _residuals(frame, past, limits, rows, radius, axes)
         if residuals is None:
             continue
         expected, gained, most = residuals
-        found = Optimality(
+        optimality = Optimality(
             radius=radius,
             gain=gained,
             residual=expected,
             residual_not_excluded=most,
             fresh_designs=len(near),
             unknown_directions=unknown,
-            claim=unknown == 0 and expected <= CLAIM and most <= _DOUBT * CLAIM,
+            claim=unknown == 0
+            and expected <= c.CLAIM_RESIDUAL
+            and most <= c.CLAIM_DOUBT * c.CLAIM_RESIDUAL,
         )
-        if found.claim:
+        if optimality.claim:
             break
-    return found
+    return optimality
 
 
-def _flat(known: Known) -> bool:
+def _flat(past: PastCalls) -> bool:
     """Whether all of many designs have the same objective."""
-    values = known.objectives[np.isfinite(known.objectives)]
-    return len(values) > 2 * known.points.shape[1] + _FIRST and float(np.ptp(values)) == 0
+    values = past.objectives[np.isfinite(past.objectives)]
+    return len(values) > 2 * past.points.shape[1] + c.CLAIM_FIRST and float(np.ptp(values)) == 0
 
 
 def _residuals(
-    frame: Frame, known: Known, limits: Limits, rows: Rows, radius: float, axes: Floats
+    frame: Frame, past: PastCalls, limits: Limits, rows: Rows, radius: float, axes: Floats
 ) -> tuple[float, float, float] | None:
     """Return residual and gain by the models, and the largest residual by random ones.
 
     The models are functions of coordinates along some orthonormal axes (k, n).
     """
-    data = _around(frame, known, radius, axes)
+    data = _around(frame, past, radius, axes)
     if data is None:
         return None
-    values = known.simulated[int(np.argmin(np.sum((known.points - frame.centre) ** 2, axis=1)))]
+    values = past.simulated[int(np.argmin(np.sum((past.points - frame.centre) ** 2, axis=1)))]
     slopes = [
         (slope @ axes, rows.and_simulated(simulated @ axes, values, limits))
         for slope, simulated in _slopes(data, limits)
     ]
     if not slopes:
         return None
-    size = max(objective_size(known, limits), float(np.finfo(float).tiny))
+    size = max(objective_size(past, limits), float(np.finfo(float).tiny))
     room = room_at(radius)
     residuals = [gain(slope, every, 1.0, room) / size for slope, every in slopes]
     return residuals[0], gain(*slopes[0], radius, room), max(residuals)
 
 
 def best_evidence(
-    frame: Frame, known: Known, limits: Limits, feasible_set: FeasibleSet
+    frame: Frame, past: PastCalls, limits: Limits, feasible_set: FeasibleSet
 ) -> Optimality | None:
     """Return the evidence on the largest scale on which it is enough, else the strongest."""
-    found = []
-    for radius in RADII:
+    weak = []
+    for radius in c.CLAIM_RADII:
         with np.errstate(all="ignore"):  # bounds may be as far away as floats allow
-            one = evidence(frame, known, limits, feasible_set, radius)
+            one = evidence(frame, past, limits, feasible_set, radius)
         if one is not None and one.claim:
             return one
         if one is not None:
-            found.append(one)
-    return min(found, key=lambda e: e.residual_not_excluded, default=None)
+            weak.append(one)
+    return min(weak, key=lambda e: e.residual_not_excluded, default=None)
 
 
-def objective_size(known: Known, limits: Limits) -> float:
+def objective_size(past: PastCalls, limits: Limits) -> float:
     """Return what gains are compared with: the best objective, or how much objectives differ."""
-    there = np.isfinite(known.objectives)
-    good = known.objectives[limits.hold(known.simulated) & there]
+    there = np.isfinite(past.objectives)
+    good = past.objectives[limits.hold(past.simulated) & there]
     if len(good) == 0:
         return 0.0
     best = float(good.min())
-    apart = np.abs(known.objectives[there] - best)
+    apart = np.abs(past.objectives[there] - best)
     size = min(abs(best), float(apart.max())) or abs(best)
-    first = apart[: 2 * known.points.shape[1] + _FIRST]
-    return size + _OF_SPREAD * float(np.median(first))
+    first = apart[: 2 * past.points.shape[1] + c.CLAIM_FIRST]
+    return size + c.CLAIM_OF_SPREAD * float(np.median(first))
 
 
-def _around(frame: Frame, known: Known, radius: float, axes: Floats) -> Data | None:
+def _around(frame: Frame, past: PastCalls, radius: float, axes: Floats) -> Data | None:
     """Take designs around the centre, in coordinates along axes (k, n).
 
     Near ones if these are enough for a model.
     """
-    lengths = np.linalg.norm(frame.coordinates(known.points), axis=1)
-    there = np.isfinite(known.objectives)
-    reach = _WIDER * radius
+    lengths = np.linalg.norm(frame.coordinates(past.points), axis=1)
+    there = np.isfinite(past.objectives)
+    reach = c.CLAIM_WIDER * radius
     while True:
         near = (lengths <= reach) & there
-        some = Known(known.points[near], known.objectives[near], known.simulated[near])
+        some = PastCalls(past.points[near], past.objectives[near], past.simulated[near])
         data, everything = select(frame, some), near.sum() == there.sum()
         enough = len(axes) + 3 if everything else 2 * len(axes) + 4
         if data is not None and len(data.y) >= enough:
             return replace(data, A=data.A @ axes.T)
         if everything:
             return None
-        reach *= 10
+        reach *= c.CLAIM_WIDEN
 
 
 def _slopes(data: Data, limits: Limits) -> Iterator[tuple[Floats, Floats]]:
@@ -198,7 +192,7 @@ def _slopes(data: Data, limits: Limits) -> Iterator[tuple[Floats, Floats]]:
     In units of the quantities per unit of the frame.
     """
     n = data.A.shape[1]
-    here, rng = np.zeros(n), np.random.default_rng(_SEED)
+    here, rng = np.zeros(n), np.random.default_rng(c.CLAIM_SEED)
     choice = choose(data.kernels, data.y, (IDENTITY,))
     if choice is None:
         return
@@ -211,7 +205,7 @@ def _slopes(data: Data, limits: Limits) -> Iterator[tuple[Floats, Floats]]:
     unknown = _unknown(data.A)
     plain = fit(data.kernels, data.y, QUADRATIC)
     fits = [fit(data.kernels, column, QUADRATIC) for column in (data.simulated / sizes(data)).T]
-    for _ in range(_DRAWS):
+    for _ in range(c.CLAIM_DRAWS):
         drawn = [
             size * _random_slope(one, unknown, rng)
             for one, size in zip((plain, *fits), (unit, *units), strict=True)
@@ -225,7 +219,7 @@ def _unknown(A: Floats) -> Floats:
     _, s, V = np.linalg.svd(gaps / np.linalg.norm(gaps, axis=1)[:, None], full_matrices=True)
     seen = np.zeros(A.shape[1])
     seen[: len(s)] = s
-    return np.asarray(V[seen <= _SEEN], dtype=float)
+    return np.asarray(V[seen <= c.CLAIM_SEEN], dtype=float)
 
 
 def _random_slope(fitted: Fit | None, unknown: Floats, rng: np.random.Generator) -> Floats:

@@ -19,46 +19,120 @@ P           (1, A), shape (p, n + 1)                                    ``P``
 ==========  ==========================================================  ===============
 
 K is the sum of :math:`\tfrac12\sum_{ij} V_{ij} a_i a_j b_i b_j`, whose interpolant is the quadratic
-of least weighted Frobenius norm [Powell 2004], of cubic splines and of cubic radial functions.
-Leave-one-out errors are w_k / (M^{-1})_kk [Rippa 1999].
+of least weighted Frobenius norm [P04], of cubic splines and of cubic radial functions.
+Leave-one-out errors are w_k / (M^{-1})_kk [R99].
+
+[P04] M. J. D. Powell, Least Frobenius norm updating of quadratic models that satisfy interpolation
+conditions, Mathematical Programming 100, 2004, doi:10.1007/s10107-003-0490-7.
+[R99] S. Rippa, An algorithm for selecting a good value for the parameter c in radial basis function
+interpolation, Advances in Computational Mathematics 11, 1999, doi:10.1023/A:1018975909870.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
+from archeng.surrogate import constants as c
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import Prior
 
-_ROUNDING = 1e-12  # allowed error of every equation, relative to K
-_FAR = 1e-9  # the same at distance one; it grows with the fourth power
-_SPARSE = 1e-3  # prior variance of an entry that is not needed, relative to the largest
+if TYPE_CHECKING:
+    from archeng.surrogate.priors import Prior
+
+
+class Kernels:
+    r"""Kernel matrices (p, p) of one set of designs A (p, n), their parts computed once.
+
+    ``systems`` keeps what was made of them, by prior. The entries for the pair (a, b) are
+
+    - quadratic, all variances equal: :math:`\tfrac12 (a^T b)^2`,
+    - its diagonal part: :math:`\tfrac12 \sum_i a_i^2 b_i^2`,
+    - quadratic, variances V: :math:`\tfrac12\sum_{ij} V_{ij} a_i a_j b_i b_j`,
+    - splines: :math:`\sum_i |a_i - b_i|^3`, radial: :math:`|a - b|^3`.
+    """
+
+    def __init__(self, A: Floats) -> None:
+        self.A = A
+        self.systems: dict[Prior, System] = {}
+
+    def even(self, prior: Prior) -> Floats:
+        """Return the kernel matrix with the prior's own variances."""
+        K = self._bases(prior)
+        if prior.mixed:
+            K = K + (0.5 * prior.mixed) * self._products_of_pairs**2
+        if prior.diagonal != prior.mixed:
+            squared = self.A**2
+            K = K + 0.5 * (prior.diagonal - prior.mixed) * (squared @ squared.T)
+        return np.asarray(K, dtype=float)
+
+    def uneven(self, prior: Prior, variances: Floats) -> Floats:
+        """Return the kernel matrix with other variances (n, n) of the Hessian's entries."""
+        i, j, products = self._monomials
+        roots = np.sqrt(variances[i, j] * np.where(i == j, 0.5, 1.0))
+        half = products * roots
+        K = half @ half.T
+        return K if not (prior.spline or prior.radial) else K + self._bases(prior)
+
+    @cached_property
+    def squares(self) -> Floats:
+        """Squared lengths (p,) of the designs."""
+        return np.asarray(np.sum(self.A**2, axis=1), dtype=float)
+
+    def _bases(self, prior: Prior) -> Floats:
+        """Spline and radial parts."""
+        K = np.zeros((len(self.A), len(self.A)))
+        if prior.spline:
+            K += prior.spline * self._spline
+        if prior.radial:
+            K += prior.radial * self._radial
+        return K
+
+    @cached_property
+    def _products_of_pairs(self) -> Floats:
+        return self.A @ self.A.T
+
+    @cached_property
+    def _monomials(self) -> tuple[Integers, Integers, Floats]:
+        """Indices i <= j, and the products a_i a_j (p, n (n + 1) / 2)."""
+        i, j = _pairs(self.A.shape[1])
+        return i, j, self.A[:, i] * self.A[:, j]
+
+    @cached_property
+    def _spline(self) -> Floats:
+        K = np.zeros((len(self.A), len(self.A)))
+        for column in self.A.T:
+            gaps = np.abs(column[:, None] - column[None, :])
+            K += gaps * gaps * gaps
+        return K
+
+    @cached_property
+    def _radial(self) -> Floats:
+        s = self.squares
+        squared = np.maximum(s[:, None] + s[None, :] - 2 * self._products_of_pairs, 0.0)
+        np.fill_diagonal(squared, 0.0)
+        return np.asarray(squared * np.sqrt(squared), dtype=float)
+
+
+@lru_cache(maxsize=8)
+def _pairs(n: int) -> tuple[Integers, Integers]:
+    """Return indices i <= j below n."""
+    i, j = np.triu_indices(n)
+    return i.astype(np.intp), j.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The system for one prior.
-
-    Attributes
-    ----------
-    A : ndarray, shape (p, n)
-    prior : Prior
-    variances : ndarray, shape (n, n)
-    size : float
-        What K was divided by.
-    matrix : ndarray, shape (p + n + 1, p + n + 1)
-    """
+    """The system for one prior."""
 
     A: Floats
     prior: Prior
     variances: Floats
-    size: float
-    matrix: Floats
+    size: float  # what K was divided by
+    matrix: Floats  # (p + n + 1, p + n + 1)
 
     def solve(self, Y: Floats) -> Floats:
         """Weights and linear part, (p + n + 1,) or (p + n + 1, k), for Y (p,) or (p, k).
@@ -85,21 +159,12 @@ class System:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    solution : ndarray, shape (p + n + 1,)
-    system : System
-    y : ndarray, shape (p,)
-    known_diagonal : ndarray, shape (p,), optional
-        Of the inverse of the matrix.
-    """
-
-    solution: Floats
+    solution: Floats  # (p + n + 1,)
     system: System
     y: Floats
-    known_diagonal: Floats | None = None
+    known_diagonal: Floats | None = None  # (p,) of the inverse of the matrix
 
     @cached_property
     def model(self) -> Interpolant:
@@ -113,8 +178,18 @@ class Fit:
         w, diagonal = self.solution[:p], self.known_diagonal
         if diagonal is None:
             diagonal = np.diag(self.system.solve(np.eye(p)))
-        sure = np.abs(diagonal) > 1e-14 * float(np.abs(diagonal).max())
+        sure = np.abs(diagonal) > c.FIT_SINGULAR * float(np.abs(diagonal).max())
         return np.divide(w, diagonal, out=np.zeros_like(w), where=sure)
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise that the prior assumes."""
+        return self.system.prior.noise
+
+    @property
+    def variances(self) -> Floats:
+        """Prior variances of the Hessian's entries (n, n)."""
+        return self.system.variances
 
     @property
     def size(self) -> float:
@@ -141,18 +216,16 @@ class Fit:
         return replace(model, hessian=model.hessian + R)
 
 
-def fit(kernels: Kernels, y: Floats, prior: Prior) -> Fit | None:
-    """Fit a model to objectives y (p,), p > n + 1; None if the system is singular."""
-    system = make_system(kernels, prior, y)
-    return None if system is None else fit_with(system, y)
+def fit(kernels: Kernels, y: Floats, prior: Prior, known: Floats | None = None) -> Fit | None:
+    """Fit a model to objectives y (p,), p > n + 1; None if the system is singular.
 
-
-def fit_with(system: System, y: Floats) -> Fit | None:
-    """Fit a model with a system that is there already; None if it is singular."""
-    solution = system.solve(y)
-    if not np.all(np.isfinite(solution)):
+    ``known`` weights as in :func:`make_system`.
+    """
+    system = make_system(kernels, prior, y, known)
+    if system is None:
         return None
-    return Fit(solution, system, y)
+    solution = system.solve(y)
+    return Fit(solution, system, y) if np.isfinite(solution).all() else None
 
 
 def fit_all(system: System, Y: Floats) -> list[Fit | None]:
@@ -187,7 +260,7 @@ def make_system(
         largest = float(entries.max())
         if not 0 < largest < np.inf:
             break
-        system = _uneven_system(kernels, prior, entries / largest + _SPARSE)
+        system = _uneven_system(kernels, prior, entries / largest + c.FIT_SPARSE)
     return replace(system, prior=prior)
 
 
@@ -199,7 +272,7 @@ def linear(A: Floats, y: Floats, rng: np.random.Generator | None = None) -> Inte
     """
     p, n = A.shape
     directions = A[1:] - A[0]
-    slope, _, rank, _ = np.linalg.lstsq(directions, y[1:] - y[0], rcond=1e-10)
+    slope, _, rank, _ = np.linalg.lstsq(directions, y[1:] - y[0], rcond=c.LINEAR_RANK)
     if rng is not None and 0 < rank < n:
         size = float(np.linalg.norm(slope)) / np.sqrt(rank)
         unknown = np.linalg.svd(directions)[2][rank:]
@@ -237,8 +310,8 @@ def _matrix(kernels: Kernels, K: Floats, prior: Prior) -> tuple[Floats, float]:
     M = np.zeros((p + n + 1, p + n + 1))
     np.divide(K, size, out=M[:p, :p])
     diagonal, s = np.einsum("ii->i", M), kernels.squares
-    diagonal[:p] += _ROUNDING + prior.noise + _FAR * s**2 + prior.remainder * s**3
-    diagonal[p:] = -_ROUNDING
+    diagonal[:p] += c.FIT_ROUNDING + prior.noise + c.FIT_FAR * s**2 + prior.remainder * s**3
+    diagonal[p:] = -c.FIT_ROUNDING
     M[:p, p] = M[p, :p] = 1.0
     M[:p, p + 1 :] = A
     M[p + 1 :, :p] = A.T

@@ -22,7 +22,9 @@ beta_c    weight of the radial basis function                 ``radial``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,9 +51,14 @@ class Interpolant:
     def value(self, v: Floats) -> float:
         """s(v)."""
         total = self.constant + self.gradient @ v + 0.5 * v @ self.hessian @ v
-        if self.spline or self.radial:
+        if not self.is_quadratic:
             gaps = v - self.centres
-            total += self.weights @ self._kernels(gaps)
+            kernels = np.zeros(len(gaps))
+            if self.spline:
+                kernels += self.spline * np.sum(np.abs(gaps) ** 3, axis=1)
+            if self.radial:
+                kernels += self.radial * np.sum(gaps**2, axis=1) ** 1.5
+            total += self.weights @ kernels
         return float(total)
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
@@ -80,11 +87,60 @@ class Interpolant:
             weights=self.weights / size,
         )
 
-    def _kernels(self, gaps: Floats) -> Floats:
-        """Value (p,) of the spline and radial parts of each centre."""
-        total = np.zeros(len(gaps))
-        if self.spline:
-            total += self.spline * np.sum(np.abs(gaps) ** 3, axis=1)
-        if self.radial:
-            total += self.radial * np.sum(gaps**2, axis=1) ** 1.5
-        return total
+
+class _Place(NamedTuple):
+    """What is known about one point: gaps to the centres (p, n), their lengths (p,), H v (m, n)."""
+
+    v: Floats
+    gaps: Floats
+    lengths: Floats
+    bent: Floats
+    values: Floats
+
+
+class Several:
+    """Models of several quantities with the same centres, evaluated together.
+
+    One pass gives all values, another all gradients; the last point is remembered.
+    """
+
+    def __init__(self, models: Sequence[Interpolant]) -> None:
+        self._centres = models[0].centres
+        self._constants = np.array([model.constant for model in models])
+        self._gradients = np.array([model.gradient for model in models])
+        self._hessians = np.array([model.hessian for model in models])
+        self._splines = np.array([model.spline * model.weights for model in models])
+        self._radials = np.array([model.radial * model.weights for model in models])
+        self._has_splines = any(model.spline for model in models)
+        self._has_radials = any(model.radial for model in models)
+        self._place: _Place | None = None
+
+    def values(self, v: Floats) -> Floats:
+        """Values (m,) at v."""
+        return self._at(v).values
+
+    def slopes(self, v: Floats) -> Floats:
+        """Gradients (m, n) at v."""
+        at = self._at(v)
+        slopes = self._gradients + at.bent
+        if self._has_splines:
+            slopes = slopes + 3 * (self._splines @ (np.abs(at.gaps) * at.gaps))
+        if self._has_radials:
+            slopes = slopes + 3 * ((self._radials * at.lengths) @ at.gaps)
+        return slopes
+
+    def _at(self, v: Floats) -> _Place:
+        """Return what is known about a point; v itself must not be changed afterwards."""
+        if self._place is None or self._place.v is not v:
+            bent = self._hessians @ v
+            values = self._constants + (self._gradients + 0.5 * bent) @ v
+            gaps, lengths = np.zeros((0, 0)), np.zeros(0)
+            if self._has_splines or self._has_radials:
+                gaps = v - self._centres
+            if self._has_splines:
+                values = values + self._splines @ np.sum(np.abs(gaps) ** 3, axis=1)
+            if self._has_radials:
+                lengths = np.sqrt(np.sum(gaps**2, axis=1))
+                values = values + self._radials @ lengths**3
+            self._place = _Place(v, gaps, lengths, bent, values)
+        return self._place

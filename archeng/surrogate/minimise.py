@@ -23,38 +23,26 @@ mu          shortens steps that do not lower the model             ``damping``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from archeng.distribution import Floats
 from archeng.repair import NearbyPoint, Repairer
+from archeng.surrogate import constants as c
+from archeng.surrogate.choice import SmoothModel
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import Frame
 
-_STEPS = 6
-_FEW = 2  # steps after which the search from a worse start ends
-_STAGES = ((1, 10), (1, 5), (2, 3), (2, 1))  # steps, and how many of the starts go on
-_TRIALS = 6
-_FEWER_TRIALS = 4  # after the first step
-_ENOUGH = 1e-4  # gain of a step relative to all gain so far at which the search ends
-_EDGE = 0.7  # fraction of the radius at which the trust region limits the step
-_ENOUGH_AT_EDGE = 0.2  # the same there: the minimum is elsewhere anyway
-_NEARLY = 0.8  # ... and at which it is made use of well enough
-_ENOUGH_TRIALS = 3
 
-
-@dataclass(frozen=True, eq=False)
-class Minimum:
+class Minimum(NamedTuple):
     """A feasible design (n,), and the model's value there."""
 
     x: Floats
     value: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Trial:
+class _Trial(NamedTuple):
     """A design x (n,) at coordinates y (n,) of some length, the model's value and the pull.
 
     ``exact`` says whether it is the minimum that was looked for, or just a feasible design.
@@ -68,58 +56,8 @@ class _Trial:
     pull: float
 
 
-class Smooth(Protocol):
-    """What can be minimised: a model, or one with constraints."""
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether the Hessian is the same everywhere."""
-
-    def value(self, v: Floats) -> float:
-        """Value at coordinates v (n,)."""
-
-    def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
-        """Gradient (n,) and Hessian (n, n)."""
-
-
-def minimise(
-    model: Smooth,
-    frame: Frame,
-    scale: float,
-    repairer: Repairer,
-    start: Floats,
-    radius: float,
-    below: float = np.inf,
-) -> Minimum | None:
-    """Minimise a model from a feasible design.
-
-    Parameters
-    ----------
-    model : Smooth
-        In coordinates v = u / scale of the frame.
-    frame : Frame
-    scale : float
-    repairer : Repairer
-    start : ndarray, shape (n,)
-    radius : float
-        Largest distance from the centre of the frame; may be infinite.
-    below : float
-        Give up after a few steps unless the model's value is below this.
-
-    Returns
-    -------
-    Minimum or None
-        None if no step from the start lowers the model.
-    """
-    descent = _Descent(model, Curvature(frame, scale, repairer), start, radius)
-    descent.go(_FEW)
-    if descent.value <= below:
-        descent.go(_STEPS - _FEW)
-    return descent.best
-
-
 def lowest(
-    model: Smooth,
+    model: SmoothModel,
     frame: Frame,
     scale: float,
     repairer: Repairer,
@@ -127,16 +65,16 @@ def lowest(
     radius: float,
     brief: bool = False,
 ) -> Minimum | None:
-    """Return the lowest minimum that is found from some feasible designs.
+    """Return the lowest minimum that is found from some feasible designs; None if none is lower.
 
-    Anywhere, from many starts, the best ones go on after each stage. In a trust region there are
-    no other starts once the model has no other minimum there: if all rows are linear, or if
-    ``brief``.
+    The coordinates of the model are v = u / scale, u those of the frame. ``radius`` is the largest
+    distance from its centre. If infinite, the best starts go on after each stage. Else there are no
+    other starts once the model has no other minimum there: if all rows are linear, or if ``brief``.
     """
     curvature = Curvature(frame, scale, repairer)
     if np.isinf(radius):
         descents = [_Descent(model, curvature, start, radius) for start in starts]
-        for steps, best in _STAGES:
+        for steps, best in c.DESCENT_STAGES:
             for descent in descents:
                 descent.go(steps)
             descents = sorted(descents, key=lambda d: d.value)[:best]
@@ -144,15 +82,15 @@ def lowest(
         descents, value, pull = [], np.inf, 0.0
         for start in starts:
             descent = _Descent(model, curvature, start, radius, pull)
-            descent.go(_FEW)
+            descent.go(c.DESCENT_FEW)
             if descent.value <= value:
-                descent.go(_STEPS - _FEW)
+                descent.go(c.DESCENT_STEPS - c.DESCENT_FEW)
                 value, pull = descent.value, descent.pull
             descents.append(descent)
             if descent.certain and (brief or repairer.feasible_set.is_linear):
                 break
-    found = [d.best for d in descents if d.best is not None]
-    return min(found, key=lambda m: m.value, default=None)
+    minima = [d.best for d in descents if d.best is not None]
+    return min(minima, key=lambda m: m.value, default=None)
 
 
 class _Descent:
@@ -160,7 +98,7 @@ class _Descent:
 
     def __init__(
         self,
-        model: Smooth,
+        model: SmoothModel,
         curvature: Curvature,
         start: Floats,
         radius: float,
@@ -189,20 +127,21 @@ class _Descent:
         near = self._curvature.at(self._x, self._v, gradient, hessian)
         if near is None:
             return False
-        found = self._trials(near)
-        if found is None:
+        step = self._trials(near)
+        if step is None:
             return False
-        gain = self.value - found.value
-        self._x, self._v, self.value = found.x, found.y, found.value
-        self.best = Minimum(found.x, found.value)
-        edge = found.pull > 0 and found.length > _EDGE * self._radius
+        gain = self.value - step.value
+        self._x, self._v, self.value = step.x, step.y, step.value
+        self.best = Minimum(step.x, step.value)
+        edge = step.pull > 0 and step.length > c.DESCENT_EDGE * self._radius
         exact = False
-        if found.exact and self._model.is_quadratic and (edge or found.pull == 0):
-            exact = near.exact(found.pull, self._damping)
-            self.certain = exact or (edge and near.convex(found.pull))
-        self.pull = found.pull if edge else found.pull / 8
-        self._damping = self._damping / 8 if self._damping > 1e-4 * near.top else 0.0
-        enough = _ENOUGH_AT_EDGE if edge else _ENOUGH
+        if step.exact and self._model.is_quadratic and (edge or step.pull == 0):
+            exact = near.exact(step.pull, self._damping)
+            self.certain = exact or (edge and near.convex(step.pull))
+        self.pull = step.pull if edge else step.pull / c.DESCENT_RELAX
+        damped = self._damping > c.DESCENT_UNDAMPED * near.top
+        self._damping = self._damping / c.DESCENT_RELAX if damped else 0.0
+        enough = c.DESCENT_ENOUGH_AT_EDGE if edge else c.DESCENT_ENOUGH
         return not exact and gain > enough * (self._first - self.value)
 
     def _trials(self, near: Approximation) -> _Trial | None:
@@ -210,30 +149,31 @@ class _Descent:
         radius = self._radius
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
-        for trial in range(_TRIALS if self.best is None else _FEWER_TRIALS):
-            last = self.best is None and inside is None and trial == _TRIALS - 1
-            found = self._tried(near.minimum(self.pull, self._damping, thorough=last))
-            lower = found is not None and found.value < self.value - 1e-14 * abs(self.value)
-            if inside is not None and not (found is not None and (found.length > radius or lower)):
+        for attempt in range(c.DESCENT_TRIALS if self.best is None else c.DESCENT_FEWER_TRIALS):
+            last = self.best is None and inside is None and attempt == c.DESCENT_TRIALS - 1
+            trial = self._tried(near.minimum(self.pull, self._damping, thorough=last))
+            lowest = self.value - c.DESCENT_ROUNDING * abs(self.value)
+            lower = trial is not None and trial.value < lowest
+            if inside is not None and not (trial is not None and (trial.length > radius or lower)):
                 return inside
-            if found is None and self.pull == 0 and np.isfinite(radius):
+            if trial is None and self.pull == 0 and np.isfinite(radius):
                 self.pull = near.first_pull(radius, self._damping)
                 continue
-            if found is not None and found.length > radius:
-                outside.append((self.pull, found.length))
-            elif found is not None and lower:
-                inside = found if inside is None or found.value < inside.value else inside
-                if not outside or found.length > _NEARLY * radius:
+            if trial is not None and trial.length > radius:
+                outside.append((self.pull, trial.length))
+            elif trial is not None and lower:
+                inside = trial if inside is None or trial.value < inside.value else inside
+                if not outside or trial.length > c.DESCENT_NEARLY * radius:
                     return inside
             else:
-                if found is not None and self._short(found):
+                if trial is not None and self._short(trial):
                     return None
                 self._damping = near.more(self.pull, self._damping)
                 continue
-            if inside is not None and trial >= _ENOUGH_TRIALS:
+            if inside is not None and attempt >= c.DESCENT_ENOUGH_TRIALS:
                 return inside
-            known = None if inside is None else (inside.pull, inside.length)
-            self.pull = near.pull(outside, known, radius, self._damping)
+            within = None if inside is None else (inside.pull, inside.length)
+            self.pull = near.pull(outside, within, radius, self._damping)
         return inside
 
     def _tried(self, near: NearbyPoint | None) -> _Trial | None:
@@ -245,7 +185,7 @@ class _Descent:
         value = self._model.value(y) if length <= self._radius else np.inf
         return _Trial(near.x, near.nearest, y, value, length, self.pull)
 
-    def _short(self, found: _Trial) -> bool:
+    def _short(self, trial: _Trial) -> bool:
         """Whether a step is next to nothing of the way so far."""
-        step, way = found.y - self._v, self._v - self._begin
-        return float(step @ step) <= _ENOUGH**2 * float(way @ way)
+        step, way = trial.y - self._v, self._v - self._begin
+        return float(step @ step) <= c.DESCENT_ENOUGH**2 * float(way @ way)

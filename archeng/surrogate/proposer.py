@@ -3,87 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
-from archeng.known import Known
+from archeng.distribution import Floats
+from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
-from archeng.surrogate.choice import Choice, choose, fitted
+from archeng.surrogate import constants as c
+from archeng.surrogate.choice import Choice, Selection, SmoothModel, chosen
 from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.fit import fit, linear
-from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.minimise import Minimum, Smooth, lowest
-from archeng.surrogate.priors import PRIORS, QUADRATIC
-from archeng.surrogate.transforms import IDENTITY, TRANSFORMS
-from archeng.surrogate.trust import Mode, Trust, without
-
-_NEW = 1e-3  # least distance from known designs, as a fraction of the step
-_FAR = 3.0  # standard deviations of designs all over the set, in those of the frame
-_POOR = float(np.log(1e-2))  # score of a model that may be spoilt by designs beyond a cliff
-_MUCH_BETTER = float(np.log(10))  # by how much one without them has to be better
-_SHORTEST = 1e-12  # steps below this are no steps
+from archeng.surrogate.fit import linear
+from archeng.surrogate.minimise import lowest
+from archeng.surrogate.priors import IDENTITY
+from archeng.surrogate.trust import ProposalKind, Trust, trust_without_proposal
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A feasible design, and what the model says about it.
-
-    Attributes
-    ----------
-    repair : Repair
-        Its certificate.
-    mode : Mode
-    predicted : float
-        Gain over the centre by the model, in its units; 0 without one.
-    step : float
-        Distance from the centre in the initial frame.
-    slope : float
-        Units of the model per unit of the objective at the centre.
-    spread : float
-        Median minus best objective of the designs that the model was fitted to.
-    """
+    """A feasible design with its certificate, and what the model says about it."""
 
     repair: Repair
-    mode: Mode
-    predicted: float
-    step: float
-    slope: float
-    spread: float
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """Which model was chosen, and after how many calls.
-
-    Attributes
-    ----------
-    prior, transform : int
-        Positions in `PRIORS` and `TRANSFORMS`; -1 as long as no prior was chosen.
-    noise : float
-    variances : ndarray, shape (n, n)
-        Of the entries of the Hessian, reweighted.
-    trimmed : int
-        Whether it was fitted to the better designs only.
-    calls : int
-    """
-
-    prior: int = -1
-    transform: int = 0
-    noise: float = 0.0
-    variances: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    trimmed: int = 0
-    calls: int = 0
+    kind: ProposalKind
+    predicted: float  # gain over the centre by the model, in its units; 0 without one
+    step: float  # distance from the centre, in deviations
+    slope: float  # units of the model per unit of the objective at the centre
+    spread: float  # median minus best objective of the designs that the model was fitted to
+    centre: Floats  # the best design then (n,)
 
 
 class Proposer:
     """Proposes designs. It remembers nothing: all that matters is in its arguments.
 
-    Parameters
-    ----------
-    repairer : Repairer
-        Holds the feasible set; minima of the model are found by projections onto it.
+    Minima of the model are found by projections onto the feasible set of the repairer.
     """
 
     def __init__(self, repairer: Repairer) -> None:
@@ -92,108 +44,92 @@ class Proposer:
     def propose(
         self,
         frame: Frame,
-        known: Known,
+        past: PastCalls,
         trust: Trust,
-        selection: Selection,
+        selection: Selection | None,
         starts: Floats,
         rng: np.random.Generator,
-    ) -> tuple[Trust, Selection, Proposal | None]:
+    ) -> tuple[Trust, Selection | None, Proposal | None]:
         """Return the next proposal, or None if there is nothing to try.
 
-        Parameters
-        ----------
-        frame : Frame
-            Centred at the best design of the search.
-        known : Known
-        trust : Trust
-        selection : Selection
-            The model used before.
-        starts : ndarray, shape (k, n)
-            Feasible designs all over the set, from which distant minima are looked for.
-        rng : numpy.random.Generator
+        The frame is centred at the best design of the search; ``selection`` is the model used
+        before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
+        are looked for.
         """
-        data = select(frame, known)
+        data = select(frame, past)
         if data is None:
             return trust, selection, None
-        selection, choice, data = _chosen(data, selection, len(known))
-        view = _View(frame, known, data, starts, rng)
+        selection, choice, data = chosen(data, selection, len(past))
+        view = _View(frame, past, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
                 return trust, selection, proposal
-            trust = without(trust)
+            trust = trust_without_proposal(trust)
             if trust.exhausted:
                 return trust, selection, None
 
     def far_designs(self, frame: Frame, k: int, rng: np.random.Generator) -> Floats:
         """Return at most k feasible designs (., n) all over the set, and the centre."""
-        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        metric = frame.metric()
         designs = [frame.centre]
         for _ in range(k):
-            x = frame.design(_FAR * rng.standard_normal(len(frame.centre)))
+            x = frame.design(c.FAR_SPREAD * rng.standard_normal(len(frame.centre)))
             repair = self._repairer.repair(x, metric, frame.centre)
             if repair.feasible:
                 designs.append(repair.x)
         return np.array(designs)
 
     def _try(self, view: _View, choice: Choice | None, trust: Trust) -> Proposal | None:
-        """Make a proposal in the mode of ``trust``; None if it would be no new design."""
-        if trust.mode is Mode.SAMPLE:
+        """Make a proposal of the kind that is next; None if it would be no new design."""
+        if trust.kind is ProposalKind.SAMPLE:
             return self._sample(view, trust.radius)
         frame, data = view.frame, view.data
         transform = IDENTITY if choice is None else choice.transform
-        model = _model(view, choice, trust.mode)
+        model = _model(view, choice, trust.kind)
         if model is None:
             return None
-        anywhere = trust.mode in (Mode.LEAP, Mode.WANDER)
+        anywhere = trust.kind in (ProposalKind.LEAP, ProposalKind.WANDER)
         radius = np.inf if anywhere else trust.radius
-        brief = trust.mode is Mode.EXPLOIT and trust.failures == 0
+        brief = trust.kind is ProposalKind.EXPLOIT and trust.failures == 0
         starts: Iterable[Floats]
         if anywhere:
             starts = self._far_starts(view)
-        elif brief and not model.is_quadratic and _convex(model):
+        elif brief and not model.is_quadratic and _convex(model, len(frame.centre)):
             starts = [frame.centre]
         else:
             starts = self._starts(view, trust)
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
-        best = self._lowest(model, view, starts, radius, brief)
+        best = lowest(model, frame, data.scale, self._repairer, starts, radius, brief)
         gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
-        repair = self._inset(view, best.x)
-        step = _new_step(view, repair.x)
-        if step is None:
-            return None
-        return Proposal(repair, trust.mode, gain, step, slope, data.spread)
+        return self._proposal(view, trust.kind, best.x, gain, slope)
 
-    def _lowest(
-        self,
-        model: Smooth,
-        view: _View,
-        starts: Iterable[Floats],
-        radius: float,
-        brief: bool = False,
-    ) -> Minimum | None:
-        """Return the lowest minimum that is found from the starts."""
-        scale = view.data.scale
-        return lowest(model, view.frame, scale, self._repairer, starts, radius, brief)
+    def _proposal(
+        self, view: _View, kind: ProposalKind, x: Floats, predicted: float, slope: float
+    ) -> Proposal | None:
+        """Return a feasible design as a proposal; None if it is known already, or nearly.
 
-    def _inset(self, view: _View, x: Floats) -> Repair:
-        """Return a feasible design with the margins that repairs have in the frame.
-
-        Those of a small trust region are rounding noise, and simulators round, too.
+        It gets the margins that repairs have in the frame: those of a small trust region are
+        rounding noise, and simulators round, too.
         """
         frame = view.frame
-        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
-        return self._repairer.inset(x, metric)
+        repair = self._repairer.inset(x, frame.metric())
+        step = frame.distance(repair.x)
+        if step < c.PROPOSAL_SHORTEST:
+            return None
+        if not frame.nearest(repair.x, view.past.points) > c.PROPOSAL_NEW * step:
+            return None
+        return Proposal(repair, kind, predicted, step, slope, view.data.spread, frame.centre)
 
     def _far_starts(self, view: _View) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
         frame, starts = view.frame, list(view.starts)
-        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
+        metric = frame.metric()
         for start in view.starts:
             other = view.starts[view.rng.integers(len(view.starts))]
-            x = start + view.rng.uniform(-0.5, 1.5) * (other - start)
+            x = start + view.rng.uniform(*c.FAR_COMBINATION) * (other - start)
             near = self._repairer.near(x, metric, start)
             if near is not None:
                 starts.append(near.x)
@@ -204,18 +140,18 @@ class Proposer:
 
         The other one is the best known one after a failure, else a random one.
         """
-        frame, known, radius = view.frame, view.known, trust.radius
+        frame, past, radius = view.frame, view.past, trust.radius
         yield frame.centre
-        if trust.mode is Mode.EXPLOIT and trust.failures:
-            distances = np.linalg.norm(frame.coordinates(known.points), axis=1)
-            others = np.isfinite(known.objectives) & (distances > 0) & (distances <= radius)
+        if trust.kind is ProposalKind.EXPLOIT and trust.failures:
+            distances = np.linalg.norm(frame.coordinates(past.points), axis=1)
+            others = np.isfinite(past.objectives) & (distances > 0) & (distances <= radius)
             if others.any():
-                objectives = np.where(others, known.objectives, np.inf)
-                yield known.points[int(np.argmin(objectives))]
+                objectives = np.where(others, past.objectives, np.inf)
+                yield past.points[int(np.argmin(objectives))]
                 return
         u = view.rng.standard_normal(len(frame.centre))
-        metric = Distribution(frame.centre, 1.0, frame.factor, frame.inverse)
-        x = frame.design(0.6 * radius * u / np.linalg.norm(u))
+        metric = frame.metric()
+        x = frame.design(c.RANDOM_START * radius * u / np.linalg.norm(u))
         near = self._repairer.near(x, metric, frame.centre)
         if near is not None and frame.distance(near.x) <= radius:
             yield near.x
@@ -224,19 +160,14 @@ class Proposer:
         """Return a random feasible design in the trust region."""
         frame, n = view.frame, len(view.frame.centre)
         deviation = radius / np.sqrt(n)
-        if deviation < _SHORTEST:
+        if deviation < c.PROPOSAL_SHORTEST:
             return None
-        metric = Distribution(frame.centre, deviation, frame.factor, frame.inverse)
+        metric = frame.metric(deviation)
         x = frame.design(deviation * view.rng.standard_normal(n))
         repair = self._repairer.repair(x, metric, frame.centre)
         if not repair.feasible:
             return None
-        repair = self._inset(view, repair.x)
-        step = _new_step(view, repair.x)
-        if step is None:
-            return None
-        slope = 1.0 / view.data.spread
-        return Proposal(repair, Mode.SAMPLE, 0.0, step, slope, view.data.spread)
+        return self._proposal(view, ProposalKind.SAMPLE, repair.x, 0.0, 1.0 / view.data.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,78 +175,26 @@ class _View:
     """What all attempts at one proposal share."""
 
     frame: Frame
-    known: Known
+    past: PastCalls
     data: Data
     starts: Floats
     rng: np.random.Generator
 
 
-def _chosen(data: Data, selection: Selection, calls: int) -> tuple[Selection, Choice | None, Data]:
-    """Fit the model that was chosen before, or choose again after some calls.
-
-    Returns the designs that were used, too. There is no choice if there are too few designs for
-    more than a linear model.
-    """
-    p, n = data.A.shape
-    if p < n + 2:
-        return selection, None, data
-    if selection.prior >= 0 and calls - selection.calls < _patience(p):
-        used = data.trimmed() if selection.trimmed else data
-        prior = replace(PRIORS[selection.prior], noise=selection.noise)
-        transform = TRANSFORMS[selection.transform]
-        choice = fitted(used.kernels, used.y, prior, transform, selection.variances)
-        if choice is not None and len(used.y) >= n + 2:
-            return selection, choice, used
-    used, choice = data, choose(data.kernels, data.y)
-    if choice is None:
-        return Selection(), None, data
-    if choice.score > _POOR:
-        better = data.trimmed()
-        if len(better.y) >= n + 3:
-            other = choose(better.kernels, better.y)
-            if other is not None and other.score < choice.score - _MUCH_BETTER:
-                used, choice = better, other
-    names = [prior.name for prior in PRIORS]
-    found = Selection(
-        prior=names.index(choice.prior.name),
-        transform=TRANSFORMS.index(choice.transform),
-        noise=choice.prior.noise,
-        variances=choice.fit.system.variances,
-        trimmed=int(used is not data),
-        calls=calls,
-    )
-    return found, choice, used
-
-
-def _patience(p: int) -> int:
-    """Return after how many calls the model is chosen again."""
-    return 1 + p // 6
-
-
-def _model(view: _View, choice: Choice | None, mode: Mode) -> Interpolant | None:
+def _model(view: _View, choice: Choice | None, kind: ProposalKind) -> SmoothModel | None:
     """Return the model to minimise: the chosen one, or a random one that fits as well."""
     data = view.data
     if choice is None:
         return linear(data.A, data.y, view.rng)
-    if mode not in (Mode.EXPLORE, Mode.WANDER):
+    if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
         return choice.fit.model
-    prior = replace(QUADRATIC, noise=choice.prior.noise)
-    plain = fit(data.kernels, choice.transform.apply(data.y), prior)
-    return None if plain is None else plain.random(view.rng)
+    z = choice.transform.apply(data.y)
+    explored = choice.kind.exploring().refit(data.kernels, z, choice.fit.noise, None)
+    return None if explored is None else explored.random(view.rng)
 
 
-def _convex(model: Interpolant) -> bool:
+def _convex(model: SmoothModel, n: int) -> bool:
     """Whether the model is convex at the centre, but for rounding."""
-    _, hessian = model.derivatives(np.zeros(len(model.gradient)))
+    _, hessian = model.derivatives(np.zeros(n))
     bends = np.linalg.eigvalsh(hessian)
-    return bool(bends[0] >= -1e-3 * np.abs(bends).max())
-
-
-def _new_step(view: _View, x: Floats) -> float | None:
-    """Distance of a design from the centre; None if it is known already, or nearly."""
-    step = view.frame.distance(x)
-    if step < _SHORTEST:
-        return None
-    gaps = (view.known.points - x) @ view.frame.inverse.T
-    nearest = float(np.sqrt(np.min(np.sum(gaps**2, axis=1))))
-    return step if nearest > _NEW * step else None
+    return bool(bends[0] >= -c.CONVEX_ROUNDING * np.abs(bends).max())

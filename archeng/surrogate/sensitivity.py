@@ -13,49 +13,34 @@ well: other priors, and random quadratics (posterior samples).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Floats
-from archeng.known import Known, Limits
+from archeng.outcomes import Limits, PastCalls
+from archeng.surrogate import constants as c
 from archeng.surrogate.choice import choose
+from archeng.surrogate.constrained import constraint_models, sizes
 from archeng.surrogate.data import Frame, select
 from archeng.surrogate.fit import fit
-from archeng.surrogate.guards import constraint_models, sizes
-from archeng.surrogate.priors import PRIORS, QUADRATIC
-from archeng.surrogate.transforms import IDENTITY
+from archeng.surrogate.priors import IDENTITY, PRIORS, QUADRATIC
 
-_DESIGNS = 120  # more than for a proposal: those far away know directions that are at a limit here
-_WEAK = 1e-3  # directions in which the designs vary less than this are not known
-_SAMPLES = 30
-_DEPENDENT = 1e-10  # singular values of unit gradients below this are rounding noise
-_SEED = 0  # of the random models: the same report for the same run
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Gradients at the best design, in coordinates of the frame and units of the quantities.
+class Gradients(NamedTuple):
+    """Gradients at the best design, in coordinates of the frame and units of the quantities."""
 
-    Attributes
-    ----------
-    objective : ndarray, shape (n,)
-    others : ndarray, shape (k, n)
-        The same by other models that fit as well.
-    simulated : ndarray, shape (m, n)
-        Of the simulated constraints.
-    """
-
-    objective: Floats
-    others: Floats
-    simulated: Floats
+    objective: Floats  # (n,)
+    others: Floats  # (k, n): the same by other models that fit as well
+    simulated: Floats  # (m, n) of the simulated constraints
 
 
-def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
+def gradients(frame: Frame, past: PastCalls, limits: Limits) -> Gradients | None:
     """Return gradients at the centre of the frame; None if there are too few designs."""
-    data = select(frame, known, _DESIGNS)
+    data = select(frame, past, c.SENSITIVITY_DESIGNS)
     if data is None or len(data.y) < data.A.shape[1] + 2:
         return None
     choice = choose(data.kernels, data.y, (IDENTITY,))  # steep transforms hide the slope at y = 0
@@ -64,10 +49,10 @@ def gradients(frame: Frame, known: Known, limits: Limits) -> Gradients | None:
     here = np.zeros(data.A.shape[1])
     unit = data.scale / data.spread
     fits = [fit(data.kernels, data.y, prior) for prior in PRIORS]
-    models = [found.model for found in fits if found is not None]
-    plain, rng = fits[PRIORS.index(QUADRATIC)], np.random.default_rng(_SEED)
+    models = [fitted.model for fitted in fits if fitted is not None]
+    plain, rng = fits[PRIORS.index(QUADRATIC)], np.random.default_rng(c.SENSITIVITY_SEED)
     if plain is not None:
-        models += [plain.random(rng) for _ in range(_SAMPLES)]
+        models += [plain.random(rng) for _ in range(c.SENSITIVITY_DRAWS)]
     others = np.array([model.derivatives(here)[0] for model in models])
     others = others.reshape(len(models), len(here))
     unknown = unknown_directions(data.A)
@@ -88,7 +73,7 @@ def unknown_directions(A: Floats) -> Floats:
     _, s, V = np.linalg.svd(A - A[0], full_matrices=True)
     spread = np.zeros(A.shape[1])
     spread[: len(s)] = s
-    return np.asarray(V[spread <= _WEAK * s[0]], dtype=float)
+    return np.asarray(V[spread <= c.SENSITIVITY_WEAK * s[0]], dtype=float)
 
 
 def multipliers(gradient: Floats, outward: Floats, equality: Bools) -> Floats:
@@ -106,17 +91,17 @@ def multipliers(gradient: Floats, outward: Floats, equality: Bools) -> Floats:
     fixed = unit[:, equality]
     span, _, _ = _truncated(fixed)
     across = unit - span @ (span.T @ unit)
-    signed = ~equality & (np.linalg.norm(across, axis=0) > _DEPENDENT)
+    signed = ~equality & (np.linalg.norm(across, axis=0) > c.GRADIENT_DEPENDENT)
     left, values, right = _truncated(across[:, signed])
     mu = np.zeros(len(outward))
     if len(values):  # SciPy's routine does not survive an empty matrix
         mu[signed], _ = nnls(values[:, None] * right, -left.T @ gradient)
-    mu[equality], *_ = np.linalg.lstsq(fixed, -gradient - unit @ mu, rcond=_DEPENDENT)
+    mu[equality], *_ = np.linalg.lstsq(fixed, -gradient - unit @ mu, rcond=c.GRADIENT_DEPENDENT)
     return mu / size
 
 
 def _truncated(columns: Floats) -> tuple[Floats, Floats, Floats]:
     """Return U (n, r), s (r,), V' (r, k) of unit columns (n, k) without what is rounding noise."""
     U, s, V = np.linalg.svd(columns, full_matrices=False)
-    kept = s > _DEPENDENT
+    kept = s > c.GRADIENT_DEPENDENT
     return U[:, kept], s[kept], V[kept]

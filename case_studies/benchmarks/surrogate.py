@@ -59,9 +59,9 @@ def measure(n: int, ball: bool, calls: int, seed: int) -> dict[str, Any]:
     with ExitStack() as stack:
         for owner, name, part in (
             (proposer, "select", "fit"),
-            (proposer, "_chosen", "fit"),
+            (proposer, "chosen", "fit"),
             (proposer, "lowest", "minimise"),
-            (Arch, "populate", "repair"),
+            (Arch, "ask", "repair"),
         ):
             timed = _timed(getattr(owner, name), spent, part)
             stack.enter_context(patch.object(owner, name, timed))

@@ -54,15 +54,7 @@ def system(model: Model) -> LimitSystem:
 
 def expression(graph: Graph, x: Any) -> Any:
     """Return a row as a Pyomo expression; KeyError for an operation that Pyomo has not."""
-    built: list[Any] = []
-    for node in graph.nodes:
-        if node.op == ca.OP_INPUT:
-            built.append(x[int(node.value)])
-        elif node.op == ca.OP_CONST:
-            built.append(node.value)
-        else:
-            built.append(_OPERATIONS[node.op](*(built[i] for i in node.inputs)))
-    return built[-1]
+    return graph.evaluated(x.__getitem__, float, lambda op, inputs: _OPERATIONS[op](*inputs))[-1]
 
 
 def as_pyomo(limits: LimitSystem) -> Any:

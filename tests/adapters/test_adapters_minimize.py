@@ -156,6 +156,7 @@ def test_failed_calls_do_not_end_the_run() -> None:
     np.testing.assert_allclose(found.x, [0.1, 0.1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_no_feasible_design() -> None:
     empty = NonlinearConstraint(lambda x: x @ x, -np.inf, -1.0)
     with pytest.raises(InfeasibleModelError, match="c1"):

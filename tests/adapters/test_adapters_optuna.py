@@ -16,8 +16,8 @@ import pytest
 from optuna.trial import TrialState
 
 import archeng
-from archeng.adapters import needed
 from archeng.adapters.optuna import EXPLICIT, to_study
+from archeng.checks import needed
 from archeng.cli import main
 from archeng.errors import MissingPackageError, SettingsError
 

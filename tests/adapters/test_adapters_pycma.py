@@ -37,6 +37,7 @@ class Checked:
         return self.problem.objective(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["g04", "g05", "g06", "g09", "g11", "g24"])
 def test_known_optima_without_infeasible_calls(name: str) -> None:
     simulator = Checked(name)

@@ -14,6 +14,7 @@ from case_studies.random_models.referee import value_and_error
 from case_studies.random_models.study import judge, run_all, summary
 
 
+@pytest.mark.slow
 def test_a_slice_of_the_study() -> None:
     results = list(run_all(range(40)))
     found = summary(results)

@@ -191,6 +191,7 @@ def test_export_does_not_write_over_a_journal(
     assert calls(study / "run.db") == reference()
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_is_not_moved(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = (
         "import time\ndef simulator(design):\n    time.sleep(0.3)\n    return 1.0 * design.x[0]\n"

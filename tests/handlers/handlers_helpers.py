@@ -27,7 +27,14 @@ SEARCHES: tuple[SearchName, ...] = (*HANDLERS, "assisted")
 
 
 def settings_of(name: SearchName, **changes: Any) -> Settings:
-    """Settings of a handler alone, or the default; those that need it may simulate everywhere."""
+    """Settings of a handler alone, or the default; those that need it may simulate everywhere.
+
+    ``max_samples`` and ``ranking_probability`` go to the handlers that have them.
+    """
+    own = {"resampling": "max_samples", "stochastic-ranking": "ranking_probability"}
+    values = {key: changes.pop(key) for key in own.values() if key in changes}
+    if own.get(name) in values:
+        changes["handler_options"] = values
     changes.setdefault("simulator_defined_everywhere", name in OUTSIDE)
     if name == "assisted":
         return Settings(handler="arch", surrogate="auto", **changes)

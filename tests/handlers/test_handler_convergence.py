@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 
 import archeng
 from archeng import Design, Model, Result, Run, Status, StopReason
-from archeng.handlers.sides import Sides
+from archeng.handlers.base import RowSides
 
 pytestmark = pytest.mark.slow
 
@@ -208,7 +208,7 @@ def test_gamma_converges_to_the_lagrange_multipliers() -> None:
     )
     run.run()
     search, rows = run.state.search, run.feasible_set.rows
-    names = [rows[j].name for j in Sides.of(run.feasible_set).row]
+    names = [rows[j].name for j in RowSides(run.feasible_set).sides.index]
     for k in range(3):
         assert search.gamma[names.index(f"row {k}")] == pytest.approx(expected[k], abs=1e-4)
     assert all(g == 0 for g, name in zip(search.gamma, names, strict=True) if "bound" in name)

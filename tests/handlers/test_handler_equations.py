@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archeng.handlers.active_set import reached_limits, step_size_change
-from archeng.handlers.base import last_if_undefined
+from archeng.handlers.base import RowSides, last_if_undefined
 from archeng.handlers.box_penalty import allowed_distance, initial_weights, penalties, scaling
 from archeng.handlers.lagrangian import lagrangian, success, updated_gamma, updated_omega
 from archeng.handlers.rank_based import competition_ranks, mcr_fitness, stochastic_order
-from archeng.handlers.sides import Sides
 from archeng.model import FeasibleSet, Model, compile_model
 from archeng.repair import Repairer
 
@@ -271,12 +270,14 @@ def mixed() -> FeasibleSet:
 
 
 def test_sides_list_every_finite_limit_once(mixed: FeasibleSet) -> None:
-    sides = Sides.of(mixed)
+    sides = RowSides(mixed)
     found = {
         (mixed.rows[j].name, sign, limit)
-        for j, sign, limit in zip(sides.row, sides.sign, sides.limit, strict=True)
+        for j, sign, limit in zip(
+            sides.sides.index, sides.sides.sign, sides.sides.level, strict=True
+        )
     }
-    assert len(sides.row) == len(found)
+    assert len(sides) == len(found)
     assert found == {
         ("bounds of x", -1.0, -1.0),
         ("bounds of y", -1.0, 0.0),
@@ -290,14 +291,14 @@ def test_sides_list_every_finite_limit_once(mixed: FeasibleSet) -> None:
 
 
 def by_name(fs: FeasibleSet, numbers: np.ndarray) -> dict[tuple[str, float], float]:
-    sides = Sides.of(fs)
-    keys = [(fs.rows[j].name, s) for j, s in zip(sides.row, sides.sign, strict=True)]
+    sides = RowSides(fs)
+    keys = [(fs.rows[j].name, s) for j, s in zip(sides.sides.index, sides.sides.sign, strict=True)]
     return dict(zip(keys, numbers.tolist(), strict=True))
 
 
 def test_values_of_sides_are_positive_if_violated(mixed: FeasibleSet) -> None:
     point = np.array([[3.0, 1.0]])
-    assert by_name(mixed, Sides.of(mixed).values(point)[0]) == {
+    assert by_name(mixed, RowSides(mixed).values(point)[0]) == {
         ("bounds of x", -1.0): -4.0,
         ("bounds of y", -1.0): -1.0,
         ("bounds of y", 1.0): -1.0,
@@ -307,12 +308,12 @@ def test_values_of_sides_are_positive_if_violated(mixed: FeasibleSet) -> None:
         ("root", -1.0): -8.0,
         ("root", 1.0): 0.0,
     }
-    violated = by_name(mixed, Sides.of(mixed).violations(point)[0])
+    violated = by_name(mixed, RowSides(mixed).violations(point)[0])
     assert {k: v for k, v in violated.items() if v > 0} == {("sum", 1.0): 1.0, ("same", 1.0): 1.75}
 
 
 def test_undefined_rows_are_infinitely_violated(mixed: FeasibleSet) -> None:
-    sides = Sides.of(mixed)
+    sides = RowSides(mixed)
     point = np.array([[0.0, -1.0], [0.0, 0.0]])
     assert np.isnan(by_name(mixed, sides.values(point)[0])["root", 1.0])
     violated = by_name(mixed, sides.violations(point)[0])
@@ -323,14 +324,14 @@ def test_undefined_rows_are_infinitely_violated(mixed: FeasibleSet) -> None:
 
 def test_sides_agree_with_the_violations_of_the_rows(mixed: FeasibleSet) -> None:
     points = np.random.default_rng(3).uniform([-3, 0], [4, 3], (50, 2))
-    largest = Sides.of(mixed).violations(points).max(axis=1)
+    largest = RowSides(mixed).violations(points).max(axis=1)
     np.testing.assert_allclose(largest, [mixed.violations(x).max() for x in points], rtol=1e-15)
 
 
 def test_a_model_without_rows_has_no_sides() -> None:
     model = Model()
     model.variable("x", shape=2, start=0, scale=1)
-    sides = Sides.of(compile_model(model))
+    sides = RowSides(compile_model(model))
     assert sides.values(np.zeros((4, 2))).shape == (4, 0)
     assert sides.violations(np.zeros((4, 2))).shape == (4, 0)
 

@@ -15,13 +15,14 @@ import archeng.handlers.resampling as resampling
 from archeng import Model
 from archeng.distribution import Distribution
 from archeng.errors import GateError
-from archeng.handlers import Handler, Population, Search, make_handler
+from archeng.handlers import Handler, Population, Search
+from archeng.handlers.base import RowSides
 from archeng.handlers.lagrangian import success
 from archeng.handlers.rank_based import mcr_fitness
-from archeng.handlers.sides import Sides
-from archeng.known import Found
 from archeng.model import FeasibleSet, compile_model
+from archeng.outcomes import Outcomes
 from archeng.repair import Repairer, RepairKind
+from archeng.runner.handlers import make_handler
 from archeng.settings import HandlerName
 from archeng.simulator import Gate
 
@@ -57,7 +58,7 @@ def play(
         search, population = handler.ask(search, rng, None)
         played.append((search, population))
         search = handler.tell(
-            search, population, Found(objectives_of(population, handler.outside)), None, rng
+            search, population, Outcomes(objectives_of(population, handler.outside)), None, rng
         )
     played.append((search, population))
     return played
@@ -117,7 +118,7 @@ def test_infeasible_samples_fill_the_population_and_come_last(name: HandlerName)
     kinds = [r.kind for r in population.repairs]
     assert set(kinds) == {RepairKind.FEASIBLE, RepairKind.UNREPAIRED}
     objectives = objectives_of(population, outside=False)
-    learned = handler.tell(search, population, Found(objectives), None, rng)
+    learned = handler.tell(search, population, Outcomes(objectives), None, rng)
     expected = mean_of_best(search, population, np.where(np.isnan(objectives), np.inf, objectives))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -131,7 +132,7 @@ def test_a_generation_without_a_feasible_sample_is_a_random_step() -> None:
     search, population = handler.ask(search, rng, None)
     assert {r.kind for r in population.repairs} == {RepairKind.UNREPAIRED}
     learned = handler.tell(
-        search, population, Found(np.full(len(population.repairs), np.nan)), None, rng
+        search, population, Outcomes(np.full(len(population.repairs), np.nan)), None, rng
     )
     assert np.all(np.isfinite(learned.distribution.mean))
     assert learned.state.generation == 1
@@ -152,9 +153,9 @@ def test_stochastic_ranking_sums_the_squares_of_the_violations() -> None:
     mean = np.full(3, -1.0)
     search, rng = handler.init(isotropic(mean), mean, 40), np.random.default_rng(3)
     _, population = handler.ask(search, rng, None)
-    violations = Sides.of(fs).violations(population.sampled)
+    violations = RowSides(fs).violations(population.sampled)
     assert np.all(np.sum(violations > 0, axis=1) >= 1)
-    learned = handler.tell(search, population, Found(np.arange(40.0)), None, rng)
+    learned = handler.tell(search, population, Outcomes(np.arange(40.0)), None, rng)
     expected = mean_of_best(search, population, np.sum(violations**2, axis=1))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
     for other in (violations.sum(axis=1), violations.max(axis=1)):
@@ -167,7 +168,7 @@ def test_stochastic_ranking_uses_its_probability() -> None:
     mean = np.full(3, -1.0)
     search, rng = handler.init(isotropic(mean), mean, 12), np.random.default_rng(3)
     _, population = handler.ask(search, rng, None)
-    learned = handler.tell(search, population, Found(bowl_at(population.sampled)), None, rng)
+    learned = handler.tell(search, population, Outcomes(bowl_at(population.sampled)), None, rng)
     expected = mean_of_best(search, population, bowl_at(population.sampled))
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -182,9 +183,9 @@ def test_mcr_orders_by_its_fitness() -> None:
     objectives[4] = np.nan
     fitness = mcr_fitness(
         np.where(np.isnan(objectives), np.inf, objectives),
-        Sides.of(fs).violations(population.sampled),
+        RowSides(fs).violations(population.sampled),
     )
-    learned = handler.tell(search, population, Found(objectives), None, rng)
+    learned = handler.tell(search, population, Outcomes(objectives), None, rng)
     expected = mean_of_best(search, population, fitness)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
 
@@ -200,7 +201,7 @@ def at(search: Search, mean: Any, generation: int, sigma: float = 1.0) -> Search
 
 def weights_after(handler: Handler, search: Search, objectives: Vector) -> Search:
     population = handler.ask(search, np.random.default_rng(0), None)[1]
-    return handler.tell(search, population, Found(objectives), None, np.random.default_rng(0))
+    return handler.tell(search, population, Outcomes(objectives), None, np.random.default_rng(0))
 
 
 def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
@@ -216,7 +217,7 @@ def test_candidates_are_clipped_and_cma_learns_from_the_samples() -> None:
         assert r.active == tuple(np.flatnonzero((x < 1) | (x > 5)))
         assert r.distance_squared == pytest.approx(np.sum((x - r.x) ** 2))
     learned = handler.tell(
-        search, population, Found(np.arange(12.0)), None, rng
+        search, population, Outcomes(np.arange(12.0)), None, rng
     )  # no weights: as sampled
     p = search.parameters
     expected = p.weights @ population.sampled[: len(p.weights)]
@@ -251,7 +252,7 @@ def test_candidates_are_ordered_by_the_penalised_objective() -> None:
     outside = population.sampled - np.array([r.x for r in population.repairs])
     gamma = search.gamma
     loss = objectives + np.sum(gamma * outside**2, axis=1) / 2  # C = I, so the scaling is one
-    learned = handler.tell(search, population, Found(objectives), None, rng)
+    learned = handler.tell(search, population, Outcomes(objectives), None, rng)
     np.testing.assert_array_equal(learned.gamma, gamma)
     expected = mean_of_best(search, population, loss)
     np.testing.assert_allclose(learned.distribution.mean, expected, rtol=1e-12)
@@ -329,8 +330,8 @@ def test_coefficients_are_adapted_at_the_mean() -> None:
     mean = np.full(3, 0.9)  # both rows are violated by 0.3
     played = play(handler, handler.init(isotropic(mean, 0.05), mean, 8), 2)
     first, second = played[1][0], played[2][0]
-    sides = Sides.of(fs)
-    names = [fs.rows[j].name for j in sides.row]
+    sides = RowSides(fs)
+    names = [fs.rows[j].name for j in sides.sides.index]
     g0, g1 = (sides.values(played[k][0].distribution.mean[None])[0] for k in (0, 1))
     assert g0[names.index("steep")] == pytest.approx(0.3)
     assert not first.gamma.any()  # the first mean is no step
@@ -349,7 +350,7 @@ def test_a_failed_mean_leaves_the_coefficients_alone() -> None:
     rng = np.random.default_rng(9)
     search, population = handler.ask(search, rng, None)
     objectives = np.append(bowl_at(population.sampled[:-1]), np.nan)
-    learned = handler.tell(search, population, Found(objectives), None, rng)
+    learned = handler.tell(search, population, Outcomes(objectives), None, rng)
     for key in ("gamma", "omega", "f_mean", "g_mean"):
         np.testing.assert_array_equal(getattr(learned, key), getattr(search, key))
     assert learned.state.generation == search.state.generation + 1
@@ -368,7 +369,7 @@ def test_a_candidate_with_an_undefined_row_ranks_last() -> None:
     search, population = handler.ask(search, rng, None)
     x0 = population.sampled[:-1, 0]
     assert 0 < np.sum(x0 < 0) <= 6  # at least the six that are learned from are defined
-    learned = handler.tell(search, population, Found(population.sampled[:, 0]), None, rng)
+    learned = handler.tell(search, population, Outcomes(population.sampled[:, 0]), None, rng)
     assert x0[x0 >= 0].min() <= learned.distribution.mean[0]
 
 
@@ -383,7 +384,7 @@ def parent_at(fs: FeasibleSet, x: Any, f: float, sigma: float = 1.0) -> Any:
     rng = np.random.default_rng(0)
     search, population = handler.ask(search, rng, None)
     assert population.repairs[0].x.tolist() == x.tolist()
-    return handler, handler.tell(search, population, Found(np.array([f])), None, rng)
+    return handler, handler.tell(search, population, Outcomes(np.array([f])), None, rng)
 
 
 def rows_held(fs: FeasibleSet, search: Search) -> set[str]:
@@ -426,7 +427,7 @@ def test_a_better_offspring_is_the_parent_and_its_limits_join() -> None:
         x = population.repairs[0].x
         better = x[0] == 1.0 and x[1] > 1.0
         after = handler.tell(
-            search, population, Found(np.array([5.0 if better else 99.0])), None, rng
+            search, population, Outcomes(np.array([5.0 if better else 99.0])), None, rng
         )
         if better:
             assert rows_held(fs, after) == {"bounds of x[0]"}
@@ -452,7 +453,7 @@ def test_suspended_offspring_change_the_step_size_less() -> None:
         suspended = search.suspended
         seen.add(suspended)
         for value, sign in (99.0, -0.2), (1.0, 0.8):
-            after = handler.tell(search, population, Found(np.array([value])), None, rng)
+            after = handler.tell(search, population, Outcomes(np.array([value])), None, rng)
             change = math.log(after.distribution.sigma / search.distribution.sigma)
             assert change == pytest.approx(sign / math.sqrt(2) / (2 if suspended else 1))
     assert seen == {True, False}
@@ -464,7 +465,7 @@ def test_offspring_without_a_result_are_not_accepted(value: float) -> None:
     handler, search = parent_at(fs, [2.0, 2.0], 8.0)
     rng = np.random.default_rng(0)
     search, population = handler.ask(search, rng, None)
-    after = handler.tell(search, population, Found(np.array([value])), None, rng)
+    after = handler.tell(search, population, Outcomes(np.array([value])), None, rng)
     np.testing.assert_array_equal(after.anchor, [2.0, 2.0])
     assert after.objective == 8.0
 
@@ -474,7 +475,7 @@ def test_a_parent_without_a_result_is_replaced_by_the_first_that_has_one() -> No
     handler, search = parent_at(fs, [2.0, 2.0], np.nan)
     rng = np.random.default_rng(0)
     search, population = handler.ask(search, rng, None)
-    search = handler.tell(search, population, Found(np.array([7.0])), None, rng)
+    search = handler.tell(search, population, Outcomes(np.array([7.0])), None, rng)
     assert search.objective == 7.0
     np.testing.assert_array_equal(search.anchor, population.repairs[0].x)
 

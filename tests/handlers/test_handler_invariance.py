@@ -14,10 +14,10 @@ from handlers_helpers import HANDLERS, Vector, bowl, box, designs, model_for, se
 
 from archeng import Design, Model
 from archeng.distribution import Distribution
-from archeng.handlers import make_handler
-from archeng.known import Found, Known
 from archeng.model import compile_model
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer
+from archeng.runner.handlers import make_handler
 from archeng.settings import HandlerName
 
 INCREASING: dict[str, Callable[[float], float]] = {
@@ -108,11 +108,11 @@ def played(handler: HandlerName, A: Vector, t: Vector, generations: int) -> list
     made = make_handler(repairer, repairer, settings, distribution)
     search, rng, result = made.init(distribution, start, None), np.random.default_rng(6), []
     for _ in range(generations):
-        search, population = made.ask(search, rng, Known(np.zeros((0, 3)), np.zeros(0)))
+        search, population = made.ask(search, rng, PastCalls(np.zeros((0, 3)), np.zeros(0)))
         points = np.array([(r.x - t) @ inverse.T for r in population.repairs])
         simulated = np.array([made.outside or r.feasible for r in population.repairs])
         objectives = np.where(simulated, np.sum(points**2 * [1, 4, 9], axis=1), np.nan)
-        search = made.tell(search, population, Found(objectives), None, rng)
+        search = made.tell(search, population, Outcomes(objectives), None, rng)
         result.append((population.sampled - t) @ inverse.T)
     return result
 

@@ -166,6 +166,7 @@ def slsqp_distance(
     return best
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(seeds)
 def test_curved_sets_against_slsqp(seed: int) -> None:

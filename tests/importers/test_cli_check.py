@@ -324,6 +324,7 @@ def test_arguments_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_as_a_program(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(HAND + "m.subject_to(x + y >= 10)\n")
     env = {**os.environ, "PYTHONPATH": str(Path(archeng.__file__).parents[1])}

@@ -63,6 +63,7 @@ def test_cut_anywhere(sources: list[bytes]) -> None:
     assert bad(files, outcomes(files), is_model) == []
 
 
+@pytest.mark.slow
 def test_random_bytes_changed(sources: list[bytes]) -> None:
     rng = np.random.default_rng(1)
     likely = np.frombuffer(b"0123456789-. \n#vonbkJCGOrxdSV\xff\x00\xc3", dtype=np.uint8)

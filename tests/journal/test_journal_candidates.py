@@ -197,3 +197,16 @@ def test_the_same_run_whether_or_not_the_candidates_are_there(tmp_path: Path) ->
     connection.close()
     again = archeng.resume(tmp_path / "run.db", bowl, max_evaluations=50)
     assert_same(again, solve_case(NAME, max_evaluations=50))
+
+
+def test_calls_have_their_numbers_where_an_earlier_one_is_missing(tmp_path: Path) -> None:
+    """Workers may have finished a later call of the generation before the run was cut off."""
+    solve_case(NAME, journal=tmp_path / "run.db")
+    connection = sqlite3.connect(tmp_path / "run.db")
+    last = "(SELECT MAX(generation) FROM calls)"
+    deleted = connection.execute(f"DELETE FROM calls WHERE position = 0 AND generation = {last}")
+    assert deleted.rowcount == 1
+    connection.commit()
+    connection.close()
+    again = archeng.resume(tmp_path / "run.db", bowl, max_evaluations=50)
+    assert_same(again, solve_case(NAME, max_evaluations=50))

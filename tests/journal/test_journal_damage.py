@@ -129,6 +129,7 @@ def test_a_change_of_one_bit_is_refused_by_name(
         assert words in str(caught.value)
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_never_used(good: Path, tmp_path: Path) -> None:
     """Wherever the bit is: refused, or not needed, and then nothing is different."""
     content = good.read_bytes()
@@ -157,6 +158,7 @@ def _flipped(content: bytes, place: int, bit: int) -> bytes:
 # -- confused types ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "column"), CELLS, ids=[f"{t}.{c}" for t, c in CELLS])
 def test_cells_of_other_types(table: str, column: str, good: Path, tmp_path: Path) -> None:
     chance = random.Random(f"{table}.{column}")
@@ -195,6 +197,7 @@ DOCUMENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "where"), DOCUMENTS, ids=[" ".join(d) for d in DOCUMENTS])
 def test_values_inside_of_documents(table: str, where: str, good: Path, tmp_path: Path) -> None:
     chance = random.Random(f"{table} {where}")

@@ -209,6 +209,7 @@ def runs() -> Iterator[Runs]:
     opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [50_000, 60_000, 80_000, 100_000])
 def test_a_full_disk_stops_the_run_which_then_goes_on_exactly(
     room: int, runs: Runs, tmp_path: Path

@@ -85,6 +85,7 @@ def killed(folder: Path, delay: float, slow: float | None = None) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_file_alone_has_all_finished_generations(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,6 +153,7 @@ def test_another_machine_is_noted(
 # -- journals of the version before -----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["version_3", "version_3_proposals"])
 def test_a_journal_of_version_3_can_be_looked_at(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -281,3 +282,15 @@ def test_a_script_with_other_line_numbers_is_the_same_model(tmp_path: Path) -> N
     first, second = table_model(source="study.py:10"), table_model(source="study.py:11")
     archeng.solve(first, bowl, journal=tmp_path / "a.db", seed=2, max_evaluations=9)
     archeng.resume(tmp_path / "a.db", bowl, model=second, max_evaluations=12)
+
+
+def test_a_gap_among_finished_calls_keeps_the_order(tmp_path: Path) -> None:
+    """With several workers a later call may be in the journal and an earlier one not."""
+    path, whole = tmp_path / "run.db", reference(NAME)
+    solve_case(NAME, journal=path)
+    connection = sqlite3.connect(path)
+    (generation,) = connection.execute("SELECT MAX(generation) FROM calls").fetchone()
+    connection.execute("DELETE FROM calls WHERE generation = ? AND position = 0", (generation,))
+    connection.commit()
+    connection.close()
+    assert_same(archeng.resume(path, bowl), whole)

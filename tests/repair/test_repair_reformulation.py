@@ -86,7 +86,7 @@ def test_reformulated_rows_are_logarithms_with_exact_derivatives():
         assert jacobian[-1] == pytest.approx(-1 / x, rel=1e-9)
         assert hessian == pytest.approx(np.diag(1 / x**2), rel=1e-8, abs=1e-8 / scale**2)
     assert reformulation.feasible_set.upper[-1] == pytest.approx(-np.log(0.75))
-    values, _ = reformulation.values(np.full(N, 0.9))
+    values = reformulation.feasible_set.values(np.full(N, 0.9))
     assert reformulation.slopes(values)[-1] == pytest.approx(1 / 0.9**N)
 
 

@@ -24,7 +24,7 @@ from archeng.model import Model, compile_model
 from archeng.repair import Repairer, RepairKind, linearised
 from archeng.repair.least_distance import LeastDistance, lower_root
 from archeng.repair.linearised import SparseRows, is_large
-from archeng.repair.problem import Metric, ProblemMaker
+from archeng.repair.problem import ProblemMaker
 from archeng.repair.reformulation import Reformulation
 from archeng.repair.step import CompiledSteps
 from archeng.repair.working_set import WorkingSetSteps
@@ -139,7 +139,7 @@ def test_sparse_products_are_the_dense_ones(make_set):
 
 def problems(fs, x, d):
     reformulation = Reformulation(fs, fs)
-    problem = ProblemMaker(reformulation, 1e-11).make(Metric.of(fs, d), x, fs.values(x))
+    problem = ProblemMaker(reformulation, 1e-11).make(d, x, fs.values(x))
     return problem, (problem.nearest, problem.pinned)
 
 
@@ -174,9 +174,9 @@ def test_steps_are_those_with_all_rows(kind: str):
         u = np.zeros(fs.m)
         near = fs.violations(x) > 0
         u[near] = 0.3 * rng.standard_normal(near.sum())
-        for low, high in limits:
+        for aims in limits:
             for steps in (dense, working):
-                steps.load(problem, low, high)
+                steps.load(problem, aims)
             for z, weights, shift in (
                 (np.zeros(fs.n), 0 * u, 0.0),
                 (0.3 * rng.standard_normal(fs.n), u, 0.01 * rng.standard_normal(fs.m)),
@@ -195,10 +195,10 @@ def test_elastic_steps_are_those_with_all_rows():
     for k in range(4):
         x = 0.3 * layout(12, k) + 20.0 * rng.standard_normal(fs.n)
         problem, limits = problems(fs, x, d)
-        for low, high in limits:
+        for aims in limits:
             z = 0.1 * rng.standard_normal(fs.n)
             for steps in (dense, working):
-                steps.load(problem, low, high)
+                steps.load(problem, aims)
                 steps.evaluate(z, np.zeros(fs.m))
             a, b = (steps.step("elastic", price=50.0) for steps in (working, dense))
             assert a.solved
@@ -208,10 +208,10 @@ def test_elastic_steps_are_those_with_all_rows():
 def test_rows_that_are_undefined_leave_the_linearisation():
     fs = mixed_set()
     x = np.array([0.5, 0.5, -1.0, 0.0, 0.0, 3.0, -1.0, 2.0])  # log(x[2]) is undefined
-    problem, ((low, high), _) = problems(fs, x, metric(np.zeros(8), 0.5))
+    problem, (aims, _) = problems(fs, x, metric(np.zeros(8), 0.5))
     dense, working = CompiledSteps(fs), WorkingSetSteps(fs)
     for steps in (dense, working):
-        steps.load(problem, low, high)
+        steps.load(problem, aims)
         seen = steps.evaluate(np.zeros(8), np.zeros(fs.m))
         assert seen.violation == np.inf
         assert not seen.satisfied
@@ -233,10 +233,9 @@ def test_rows_join_the_working_set_when_the_step_violates_them(monkeypatch):
     monkeypatch.setattr(LeastDistance, "__call__", counted)
     A = np.array([[1.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     fs = polytope(A, [-10.0, 3.0, 50.0])  # x0 + x1 <= -10; bounds come first: x0 >= -3, x2 <= 50
-    problem, ((low, high), _) = problems(fs, np.zeros(3), metric(np.zeros(3)))
+    problem, (aims, _) = problems(fs, np.zeros(3), metric(np.zeros(3)))
     working = WorkingSetSteps(fs)
-    working.load(problem, low, high)
-    step = working.first_step(np.zeros(3))
+    _, step = working.first_step(problem, aims, np.zeros(3))
     assert calls == [1, 2]
     assert step.solved
     np.testing.assert_allclose(step.d, [-3.0, -7.0, 0.0], atol=1e-8)

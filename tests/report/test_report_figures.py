@@ -14,7 +14,8 @@ import archeng
 from archeng import Result
 from archeng.dashboard import serve
 from archeng.errors import ArchengError, MissingPackageError, SettingsError
-from archeng.report.figures import KINDS, plot, sensible, to_svg
+from archeng.report.figures import KINDS, plot, sensible
+from archeng.report.figures.style import to_svg
 
 pytestmark = pytest.mark.slow
 

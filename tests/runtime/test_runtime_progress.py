@@ -121,6 +121,7 @@ def test_a_stream_that_breaks_does_not_end_the_run(
     assert "no longer shown" in warning.getMessage()
 
 
+@pytest.mark.slow
 def test_a_standard_error_whose_reader_ends_does_not_end_the_run(tmp_path: Path) -> None:
     script = tmp_path / "study.py"
     script.write_text(

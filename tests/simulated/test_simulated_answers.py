@@ -12,8 +12,8 @@ from simulated_helpers import DISC, disc, gap, plane
 import archeng
 from archeng import Design, Evaluation, Model, Run
 from archeng.errors import SimulatorError
-from archeng.known import Limits
 from archeng.model import compile_model
+from archeng.outcomes import Limits
 from archeng.simulator import Call, CallStatus, call, checked, told
 
 LIMITS = Limits(("stress", "mode"), np.array([-np.inf, 40.0]), np.array([250.0, np.inf]))

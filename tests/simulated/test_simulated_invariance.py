@@ -13,10 +13,10 @@ from simulated_helpers import AUTO, NONE, Vector, gap, plane
 import archeng
 from archeng import Design, Evaluation, Model, Result, Settings
 from archeng.distribution import Distribution
-from archeng.handlers import make_handler
-from archeng.known import Found, Known, Limits
 from archeng.model import compile_model
+from archeng.outcomes import Limits, Outcomes, PastCalls
 from archeng.repair import Repairer
+from archeng.runner.handlers import make_handler
 
 BOTH = pytest.mark.parametrize("settings", [AUTO, NONE], ids=["auto", "none"])
 INF = np.inf
@@ -47,14 +47,15 @@ def played(A: Vector, t: Vector, calls: int, settings: Settings, seed: int) -> l
     distribution = Distribution(start, 0.8, A @ F, np.linalg.inv(A @ F))
     handler = make_handler(repairer, repairer, settings, distribution, LIMITS)
     search, rng = handler.init(distribution, start, None), np.random.default_rng(seed)
-    known, result = Known(np.zeros((0, n)), np.zeros(0), np.zeros((0, 2))), []
+    known, result = PastCalls(np.zeros((0, n)), np.zeros(0), np.zeros((0, 2))), []
     while len(known) < calls:
         search, population = handler.ask(search, rng, known)
-        mode = getattr(getattr(search, "notes", None), "local", None) and search.notes.local.kind
+        local = getattr(search, "local", None)
+        mode = None if local is None or local.trial is None else local.trial.kind
         new = np.array([r.x for r in population.repairs])
         answers = [simulate((x - t) @ inverse.T) for x in new]
-        found = Found(np.array([f for f, _ in answers]), np.array([c for _, c in answers]))
-        known = Known(
+        found = Outcomes(np.array([f for f, _ in answers]), np.array([c for _, c in answers]))
+        known = PastCalls(
             np.concatenate((known.points, new)),
             np.append(known.objectives, found.objectives),
             np.concatenate((known.simulated, found.simulated)),

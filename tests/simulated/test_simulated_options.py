@@ -11,7 +11,7 @@ from simulated_helpers import DISC, disc, gap, plane
 import archeng
 from archeng import Evaluation, Model, Run, Settings
 from archeng.errors import SettingsError
-from archeng.known import Limits
+from archeng.outcomes import Limits
 from archeng.settings import HandlerName
 
 NAN, INF = float("nan"), float("inf")

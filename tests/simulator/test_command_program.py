@@ -170,6 +170,7 @@ def test_the_program_reads_every_bit(beam: Path, values: tuple[float, float]) ->
     assert outcome.status is CallStatus.OK, outcome.message
 
 
+@pytest.mark.slow
 def test_the_same_run_as_the_function(beam: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"seed": 1, "max_evaluations": 24}
     function = archeng.solve(model(), mass, **options)

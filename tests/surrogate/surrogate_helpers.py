@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
 from archeng.distribution import Floats
-from archeng.known import Known
 from archeng.model import FeasibleSet, Model, compile_model
+from archeng.outcomes import PastCalls
+from archeng.repair import Repairer
 from archeng.surrogate import Frame
 from archeng.surrogate.interpolant import Interpolant
+from archeng.surrogate.minimise import Minimum, lowest
 
 seeds = st.integers(0, 2**32 - 1)
 moderate = settings(deadline=None, max_examples=20, derandomize=True)
@@ -136,5 +138,12 @@ def least(fs: FeasibleSet, f: Callable[[Floats], float], starts: Sequence[Floats
     return best
 
 
-def known_of(points: Floats, f: Callable[[Floats], float]) -> Known:
-    return Known(points, np.array([f(x) for x in points], dtype=float))
+def known_of(points: Floats, f: Callable[[Floats], float]) -> PastCalls:
+    return PastCalls(points, np.array([f(x) for x in points], dtype=float))
+
+
+def minimise(
+    model: Any, frame: Frame, scale: float, repairer: Repairer, start: Floats, radius: float
+) -> Minimum | None:
+    """The minimum that is found from one start."""
+    return lowest(model, frame, scale, repairer, [start], radius)

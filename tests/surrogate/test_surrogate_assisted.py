@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 import archeng
 from archeng import Design, Model, Result, Run, Settings, Status, StopReason
 from archeng.repair import RepairKind
-from archeng.surrogate import Trust
+from archeng.surrogate import AssistedSearch
 
 pytestmark = pytest.mark.slow
 
@@ -417,9 +417,9 @@ def test_what_is_remembered_are_feasible_designs() -> None:
     run = Run(curved(), valley, seed=4, max_evaluations=30)
     while not run.stopped:
         run.step()
-    notes = run.state.search.notes
-    assert isinstance(notes.trust, Trust)
-    assert notes.starts.shape[1] == 3
+    search = run.state.search
+    assert isinstance(search, AssistedSearch)
+    assert search.starts.shape[1] == 3
     model = curved()
-    for start in notes.starts:
+    for start in search.starts:
         assert model.violations(start).maximum == 0

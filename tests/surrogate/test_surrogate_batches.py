@@ -10,7 +10,7 @@ import pytest
 
 import archeng
 from archeng.errors import SettingsError
-from archeng.known import Known
+from archeng.outcomes import PastCalls
 
 
 def disc() -> archeng.Model:
@@ -80,13 +80,13 @@ def test_a_number_that_is_none(value: object) -> None:
 
 
 def test_pending_designs_have_no_objective() -> None:
-    known = Known(np.zeros((2, 3)), np.array([1.0, 2.0])).and_pending(np.ones(3))
+    known = PastCalls(np.zeros((2, 3)), np.array([1.0, 2.0])).and_pending(np.ones(3))
     assert len(known) == 3
     assert np.isnan(known.objectives[2])
     np.testing.assert_array_equal(known.points[2], 1)
 
 
 def test_an_old_design_stays_among_the_last() -> None:
-    known = Known(np.arange(10.0)[:, None], np.arange(10.0))
+    known = PastCalls(np.arange(10.0)[:, None], np.arange(10.0))
     np.testing.assert_array_equal(known.last_and(1, 3).objectives, [1, 7, 8, 9])
     np.testing.assert_array_equal(known.last_and(8, 3).objectives, [7, 8, 9])

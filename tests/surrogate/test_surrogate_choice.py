@@ -10,10 +10,17 @@ from hypothesis import given
 from surrogate_helpers import Quadratic, coefficients, designs, few, normalised, seeds, values
 
 from archeng.distribution import Floats
-from archeng.surrogate.choice import Choice, choose, fitted
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import PRIORS
-from archeng.surrogate.transforms import IDENTITY, transforms_for
+from archeng.surrogate.choice import Choice, choose
+from archeng.surrogate.fit import Kernels
+from archeng.surrogate.priors import IDENTITY, PRIORS, Prior, Transform, transforms_for
+
+
+def fitted(
+    kernels: Kernels, y: Floats, prior: Prior, transform: Transform, variances: Floats | None = None
+) -> Choice | None:
+    """One prior and transform."""
+    fit = prior.refit(kernels, transform.apply(y), prior.noise, variances)
+    return None if fit is None else Choice(fit, prior, transform, y)
 
 
 def chosen(A: Floats, f: Floats) -> Choice:
@@ -48,11 +55,11 @@ def test_the_choice_can_be_fitted_again(seed: int) -> None:
     kernels = Kernels(A)
     best = choose(kernels, y)
     assert best is not None
-    again = fitted(kernels, y, best.prior, best.transform)
+    again = fitted(kernels, y, best.kind, best.transform)
     assert again is not None
     assert again.score == pytest.approx(best.score, abs=1e-6)
-    variances = best.fit.system.variances
-    kept = fitted(kernels, y, best.prior, best.transform, variances)
+    variances = best.fit.variances
+    kept = fitted(kernels, y, best.kind, best.transform, variances)
     assert kept is not None
     assert kept.score == pytest.approx(best.score, abs=1e-6)
 
@@ -63,7 +70,7 @@ def test_an_additive_function() -> None:
     for seed in range(5):
         A = designs(np.random.default_rng(seed), 30, 5)
         f = np.sum(np.exp(1.2 * A) + np.abs(A - 0.3) ** 3, axis=1)
-        found.append(chosen(A, f).prior.spline > 0)
+        found.append(chosen(A, f).kind.spline > 0)
     assert sum(found) >= 4
 
 
@@ -73,8 +80,8 @@ def test_a_quadratic_function() -> None:
         rng = np.random.default_rng(seed)
         A, q = designs(rng, coefficients(3) + 3, 3), Quadratic(rng, 3, convex=True)
         found = chosen(A, q(A))
-        assert found.prior.quadratic
-        assert found.prior.noise == 0
+        assert found.kind.quadratic
+        assert found.kind.noise == 0
         assert found.transform == IDENTITY
 
 
@@ -93,7 +100,7 @@ def test_a_noisy_objective() -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         A, q = designs(rng, coefficients(3) + 8, 3), Quadratic(rng, 3, convex=True)
-        found.append(chosen(A, q(A) + rng.standard_normal(len(A))).prior.noise > 0)
+        found.append(chosen(A, q(A) + rng.standard_normal(len(A))).kind.noise > 0)
     assert sum(found) >= 4
 
 
@@ -122,7 +129,7 @@ def test_the_unit_of_the_objective_does_not_matter(unit: float) -> None:
     A = designs(rng, 12, 3)
     f = np.exp(Quadratic(rng, 3)(A))
     one, two = chosen(A, f), chosen(A, unit * f - 7 * unit)
-    assert one.prior == two.prior
+    assert one.kind == two.kind
     assert one.transform == two.transform
     assert one.score == pytest.approx(two.score, abs=1e-3)
 

@@ -11,6 +11,7 @@ from surrogate_helpers import (
     designs,
     feasible_set,
     few,
+    minimise,
     plain_frame,
     random_polytope,
     seeds,
@@ -20,9 +21,8 @@ from archeng.distribution import Distribution, Floats
 from archeng.repair import Repairer
 from archeng.surrogate.curvature import Approximation, Curvature
 from archeng.surrogate.data import _net
-from archeng.surrogate.fit import fit_all, fit_with, make_system
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.minimise import lowest, minimise
+from archeng.surrogate.fit import Kernels, fit, fit_all, make_system
+from archeng.surrogate.minimise import lowest
 from archeng.surrogate.priors import PRIORS
 
 
@@ -126,10 +126,11 @@ def test_near_is_towards_without_a_record() -> None:
 def test_one_factorisation_fits_as_many_do(prior) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(7)
     A, Y = designs(rng, 14, 3), rng.standard_normal((14, 3))
-    system = make_system(Kernels(A), prior, Y[:, 0])
+    kernels = Kernels(A)
+    system = make_system(kernels, prior, Y[:, 0])
     assert system is not None
     for found, y in zip(fit_all(system, Y), Y.T, strict=True):
-        single = fit_with(system, y)
+        single = fit(kernels, y, prior, system.variances)
         assert found is not None
         assert single is not None
         np.testing.assert_allclose(found.solution, single.solution, rtol=1e-5, atol=1e-8)

@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 from surrogate_helpers import coefficients, few, moderate, plain_frame, random_frame, seeds
 
 from archeng.distribution import Floats
-from archeng.known import Known
+from archeng.outcomes import PastCalls
 from archeng.surrogate import Frame
 from archeng.surrogate.data import Data, most_designs, select
 from archeng.surrogate.priors import QUADRATIC
 
 
-def selected(frame: Frame, known: Known) -> Data:
+def selected(frame: Frame, known: PastCalls) -> Data:
     data = select(frame, known)
     assert data is not None
     return data
 
 
-def random_known(rng: np.random.Generator, k: int, n: int) -> Known:
+def random_known(rng: np.random.Generator, k: int, n: int) -> PastCalls:
     points = rng.standard_normal((k, n)) * 10 ** rng.uniform(-2, 2)
-    return Known(points, rng.standard_normal(k))
+    return PastCalls(points, rng.standard_normal(k))
 
 
-def at_the_best(rng: np.random.Generator, known: Known) -> Frame:
+def at_the_best(rng: np.random.Generator, known: PastCalls) -> Frame:
     return random_frame(rng, known.points[int(np.nanargmin(known.objectives))])
 
 
@@ -88,7 +88,7 @@ def test_designs_keep_a_distance(seed: int) -> None:
     sites = rng.permutation(12)[:, None] * np.ones(n) + rng.uniform(-0.2, 0.2, (12, n))
     points = np.repeat(sites, 2, axis=0) + 1e-6 * rng.standard_normal((24, n))
     points = np.concatenate((np.zeros((1, n)), 3 + points))
-    known = Known(points, rng.standard_normal(25))
+    known = PastCalls(points, rng.standard_normal(25))
     data = selected(plain_frame(np.zeros(n)), known)
     assert len(data.A) <= 13
     assert len(data.A) == min(13, most_designs(n))
@@ -100,7 +100,7 @@ def test_designs_near_the_centre_are_all_there() -> None:
     """The distance that designs keep shrinks towards the centre: a search converges."""
     lengths = 10.0 ** -np.arange(9)
     points = np.concatenate((np.zeros((1, 2)), np.outer(lengths, [1.0, 0.0])))
-    data = selected(plain_frame(np.zeros(2)), Known(points, np.append(0.0, lengths)))
+    data = selected(plain_frame(np.zeros(2)), PastCalls(points, np.append(0.0, lengths)))
     assert len(data.A) == min(len(points), most_designs(2))
 
 
@@ -113,9 +113,9 @@ def test_failed_simulations_are_left_out(seed: int) -> None:
     bad = rng.permutation(20)[:6]
     objectives[bad] = rng.choice([np.nan, np.inf, -np.inf], 6)
     good = np.setdiff1d(np.arange(20), bad)
-    frame = at_the_best(rng, Known(known.points[good], objectives[good]))
-    one = selected(frame, Known(known.points, objectives))
-    two = selected(frame, Known(known.points[good], objectives[good]))
+    frame = at_the_best(rng, PastCalls(known.points[good], objectives[good]))
+    one = selected(frame, PastCalls(known.points, objectives))
+    two = selected(frame, PastCalls(known.points[good], objectives[good]))
     np.testing.assert_array_equal(one.A, two.A)
     np.testing.assert_array_equal(one.y, two.y)
 
@@ -152,18 +152,18 @@ def test_objectives_are_normalised_and_belong_to_their_designs(seed: int) -> Non
 def test_more_than_half_equal_objectives() -> None:
     """The median says nothing then; the worst design is the unit."""
     points = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [2, 1]])
-    data = selected(plain_frame(np.zeros(2)), Known(points, np.array([3.0, 3, 3, 3, 7])))
+    data = selected(plain_frame(np.zeros(2)), PastCalls(points, np.array([3.0, 3, 3, 3, 7])))
     assert sorted(data.y) == [0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 9])
 def test_nothing_to_learn_from_equal_objectives(k: int) -> None:
     points = np.random.default_rng(0).standard_normal((k, 2))
-    assert select(plain_frame(points[0]), Known(points, np.full(k, 5.0))) is None
+    assert select(plain_frame(points[0]), PastCalls(points, np.full(k, 5.0))) is None
 
 
 def test_nothing_to_learn_in_one_point() -> None:
-    known = Known(np.ones((3, 2)), np.array([1.0, 2.0, 3.0]))
+    known = PastCalls(np.ones((3, 2)), np.array([1.0, 2.0, 3.0]))
     assert select(plain_frame(np.ones(2)), known) is None
 
 
@@ -187,7 +187,7 @@ def test_affine_maps_of_the_design_space(seed: int, condition: float) -> None:
     M, t = random_frame(rng, np.zeros(n), condition).factor, rng.standard_normal(n)
     mapped = Frame(M @ frame.centre + t, M @ frame.factor, frame.inverse @ np.linalg.inv(M))
     one = selected(frame, known)
-    two = selected(mapped, Known(known.points @ M.T + t, known.objectives))
+    two = selected(mapped, PastCalls(known.points @ M.T + t, known.objectives))
     np.testing.assert_allclose(two.A, one.A, atol=1e-8)
     np.testing.assert_allclose(two.y, one.y, atol=1e-12)
     assert two.scale == pytest.approx(one.scale)
@@ -200,7 +200,7 @@ def test_units_of_the_objective(seed: int, factor: float, shift: float) -> None:
     known = random_known(rng, 15, 3)
     frame = at_the_best(rng, known)
     one = selected(frame, known)
-    two = selected(frame, Known(known.points, factor * (known.objectives + shift)))
+    two = selected(frame, PastCalls(known.points, factor * (known.objectives + shift)))
     np.testing.assert_array_equal(two.A, one.A)
     np.testing.assert_allclose(two.y, one.y, atol=1e-7)
     assert two.spread == pytest.approx(factor * one.spread, rel=1e-6)
@@ -210,7 +210,7 @@ def test_units_of_the_objective(seed: int, factor: float, shift: float) -> None:
 
 
 def test_the_last_calls() -> None:
-    known = Known(np.arange(10.0).reshape(5, 2), np.arange(5.0))
+    known = PastCalls(np.arange(10.0).reshape(5, 2), np.arange(5.0))
     assert len(known) == 5
     last = known.last(2)
     np.testing.assert_array_equal(last.points, [[6, 7], [8, 9]])

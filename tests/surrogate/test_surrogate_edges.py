@@ -8,10 +8,9 @@ from surrogate_helpers import plain_frame
 
 import archeng
 from archeng import Design, Model, Settings
-from archeng.known import Known
+from archeng.outcomes import PastCalls
 from archeng.surrogate.data import select
-from archeng.surrogate.fit import fit
-from archeng.surrogate.kernels import Kernels
+from archeng.surrogate.fit import Kernels, fit
 from archeng.surrogate.priors import QUADRATIC
 
 
@@ -80,7 +79,7 @@ def test_objectives_that_differ_by_rounding_only() -> None:
 
 
 def test_no_objective_at_all() -> None:
-    known = Known(np.ones((3, 2)), np.full(3, np.nan))
+    known = PastCalls(np.ones((3, 2)), np.full(3, np.nan))
     assert select(plain_frame(np.ones(2)), known) is None
 
 
@@ -88,14 +87,14 @@ def test_a_centre_that_was_simulated_long_ago() -> None:
     """It is among the designs of the model, whenever it was simulated."""
     points = np.random.default_rng(0).standard_normal((4000, 2))
     points[0] = 0
-    data = select(plain_frame(np.zeros(2)), Known(points, np.sum(points**2, axis=1)))
+    data = select(plain_frame(np.zeros(2)), PastCalls(points, np.sum(points**2, axis=1)))
     assert data is not None
     np.testing.assert_array_equal(data.A[0], np.zeros(2))
 
 
 def test_a_centre_that_was_simulated_twice() -> None:
     points = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [0, 1], [1, 1]])
-    data = select(plain_frame(np.zeros(2)), Known(points, np.array([0.0, 0, 1, 1, 2, 3])))
+    data = select(plain_frame(np.zeros(2)), PastCalls(points, np.array([0.0, 0, 1, 1, 2, 3])))
     assert data is not None
     assert len(np.unique(data.A, axis=0)) == len(data.A) == 4
 

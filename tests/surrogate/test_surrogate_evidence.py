@@ -10,8 +10,8 @@ import pytest
 
 import archeng
 from archeng import Model, Settings, Status, StopReason
-from archeng.known import Known, Limits
 from archeng.model import FeasibleSet, compile_model
+from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate.data import Frame
 from archeng.surrogate.evidence import best_evidence, evidence
 
@@ -31,7 +31,7 @@ def bowl(x: Vector) -> float:
 
 def around(
     centre: Vector, f: Callable[[Vector], float], c: Callable[[Vector], float] | None, seed: int = 0
-) -> Known:
+) -> PastCalls:
     """The centre, designs at distances from 1 to 1e-5 all around."""
     rng = np.random.default_rng(seed)
     points = [centre]
@@ -42,7 +42,7 @@ def around(
     simulated = None if c is None else np.array([[c(x)] for x in points])
     values = np.array([f(x) for x in points])
     x = np.array(points)
-    return Known(x, values) if simulated is None else Known(x, values, simulated)
+    return PastCalls(x, values) if simulated is None else PastCalls(x, values, simulated)
 
 
 def frame_at(centre: Vector) -> Frame:
@@ -76,7 +76,7 @@ def test_designs_on_a_line_show_nothing() -> None:
     x = np.array([1.0, 1.0])
     steps = np.array([0, 1, -1, 1e-2, -1e-2, 1e-3, -1e-3, 1e-4, -1e-4, 1e-5, -1e-5])
     points = x + np.outer(steps, [1.0, 0.0])
-    known = Known(points, np.array([float(3 + (p[0] - 1) ** 2) for p in points]))
+    known = PastCalls(points, np.array([float(3 + (p[0] - 1) ** 2) for p in points]))
     found = best_evidence(frame_at(x), known, Limits(), square())
     assert found is None or not found.claim
 
@@ -96,7 +96,7 @@ def test_a_simulated_constraint_holds_the_optimum() -> None:
 
 
 def test_too_few_designs_show_nothing() -> None:
-    known = Known(np.zeros((1, 2)), np.ones(1))
+    known = PastCalls(np.zeros((1, 2)), np.ones(1))
     assert evidence(frame_at(np.zeros(2)), known, Limits(), square(), 1e-3) is None
 
 
@@ -114,6 +114,7 @@ def rounded(design: archeng.Design) -> float:
     return float(1 + np.sum(np.arange(1, 4) * (design.x - 0.5) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [Settings(), Settings(surrogate="none")])
 def test_converged_means_that_there_is_evidence(settings: Settings, tmp_path) -> None:
     result = archeng.solve(valley(), rounded, seed=1, max_evaluations=2000, settings=settings)

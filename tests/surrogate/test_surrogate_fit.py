@@ -10,9 +10,9 @@ from hypothesis import given
 from surrogate_helpers import Quadratic, coefficients, designs, few, moderate, seeds, values
 
 from archeng.distribution import Floats
-from archeng.surrogate.fit import Fit, System, fit, fit_with, linear, make_system
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.priors import NOISES, PRIORS, QUADRATIC, Prior
+from archeng.surrogate.constants import PRIOR_NOISES as NOISES
+from archeng.surrogate.fit import Fit, Kernels, System, fit, linear
+from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
 
 DIAGONAL = Prior("mostly diagonal", diagonal=1.0, mixed=0.01)
 SPARSE = Prior("sparse", diagonal=1.0, mixed=1.0, rounds=3)
@@ -169,11 +169,9 @@ def test_errors_with_noise_remainder_and_weights(prior: Prior) -> None:
     rng = np.random.default_rng(2)
     A = designs(rng, 14, 3)
     y = Quadratic(rng, 3)(A) + 0.1 * rng.standard_normal(14)
-    system = make_system(Kernels(A), prior, y)
-    assert system is not None
-    found = fit_with(system, y)
+    found = fit(Kernels(A), y, prior)
     assert found is not None
-    expected = [without(system, k, y) for k in range(14)]
+    expected = [without(found.system, k, y) for k in range(14)]
     np.testing.assert_allclose(found.errors, expected, rtol=1e-4, atol=1e-7)
 
 

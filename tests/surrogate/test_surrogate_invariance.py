@@ -11,13 +11,13 @@ import pytest
 import archeng
 from archeng import Model, Settings
 from archeng.distribution import Distribution, Floats
-from archeng.handlers import make_handler
-from archeng.known import Found, Known
 from archeng.model import compile_model
+from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer
-from archeng.surrogate import Mode
+from archeng.runner.handlers import make_handler
+from archeng.surrogate.trust import ProposalKind
 
-ELSEWHERE = (Mode.LEAP, Mode.WANDER)
+ELSEWHERE = (ProposalKind.LEAP, ProposalKind.WANDER)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Call:
 
     x: Floats
     proposed: bool
-    mode: Mode
+    kind: ProposalKind
 
 
 def objective(x: Floats) -> float:
@@ -52,14 +52,14 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
     search, rng = handler.init(distribution, start, None), np.random.default_rng(seed)
     points, values, result = np.zeros((0, n)), np.zeros(0), []
     while len(values) < calls:
-        search, population = handler.ask(search, rng, Known(points, values))
-        mode = search.notes.trust.mode
+        search, population = handler.ask(search, rng, PastCalls(points, values))
+        mode = search.trust.kind
         new = np.array([r.x for r in population.repairs])
         back = (new - t) @ inverse.T
         objectives = np.array([objective(x) for x in back])
         points, values = np.concatenate((points, new)), np.append(values, objectives)
-        known = Known(points, values)
-        search = handler.tell(search, population, Found(objectives), known, rng)
+        known = PastCalls(points, values)
+        search = handler.tell(search, population, Outcomes(objectives), known, rng)
         result += [Call(x, population.proposed, mode) for x in back]
     return result[:calls]
 
@@ -67,7 +67,7 @@ def played(A: Floats, t: Floats, calls: int, seed: int) -> list[Call]:
 def assert_near(one: list[Call], two: list[Call]) -> None:
     for k, (a, b) in enumerate(zip(one, two, strict=True)):
         np.testing.assert_allclose(b.x, a.x, atol=1e-5, err_msg=f"call {k}")
-        assert (a.proposed, a.mode) == (b.proposed, b.mode)
+        assert (a.proposed, a.kind) == (b.proposed, b.kind)
 
 
 def units(n: int) -> tuple[Floats, Floats]:
@@ -98,7 +98,7 @@ def test_units_of_the_variables(n: int, calls: int, seed: int) -> None:
 def test_maps_that_mix_variables(n: int, calls: int, seed: int) -> None:
     """Until the first look elsewhere: the designs that it begins at are those of the box."""
     one, two = played(np.eye(n), np.zeros(n), calls, seed), played(*mixing(n), calls, seed)
-    away = next((k for k, c in enumerate(one) if c.proposed and c.mode in ELSEWHERE), len(one))
+    away = next((k for k, c in enumerate(one) if c.proposed and c.kind in ELSEWHERE), len(one))
     assert sum(c.proposed for c in one[:away]) >= 3
     assert_near(one[:away], two[:away])
 

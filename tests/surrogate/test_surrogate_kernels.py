@@ -8,7 +8,7 @@ from hypothesis import given
 from surrogate_helpers import moderate, seeds
 
 from archeng.distribution import Floats
-from archeng.surrogate.kernels import Kernels
+from archeng.surrogate.fit import Kernels
 from archeng.surrogate.priors import PRIORS, Prior
 
 CASES = [

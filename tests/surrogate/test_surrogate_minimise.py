@@ -15,6 +15,7 @@ from surrogate_helpers import (
     feasible_set,
     few,
     least,
+    minimise,
     moderate,
     plain_frame,
     random_frame,
@@ -26,10 +27,9 @@ from archeng.distribution import Distribution, Floats
 from archeng.model import FeasibleSet
 from archeng.repair import Repairer
 from archeng.surrogate import Frame
-from archeng.surrogate.fit import fit
+from archeng.surrogate.fit import Kernels, fit
 from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.kernels import Kernels
-from archeng.surrogate.minimise import Minimum, minimise
+from archeng.surrogate.minimise import Minimum
 from archeng.surrogate.priors import Prior
 
 INF = np.inf
@@ -293,20 +293,6 @@ def test_a_model_that_is_not_finite() -> None:
     fs = feasible_set(2)
     model = slope(np.array([np.nan, 1.0]))
     assert minimise(model, plain_frame(np.zeros(2)), 1.0, Repairer(fs), np.ones(2), INF) is None
-
-
-def test_a_search_that_is_not_below_gives_up_early() -> None:
-    """A bound that is not reached may cost accuracy, never feasibility."""
-    rng = np.random.default_rng(2)
-    fs = random_polytope(rng, 3)
-    model = Quadratic(rng, 3, convex=True).model()
-    centre = plain_frame(np.zeros(3))
-    full = minimise(model, centre, 1.0, Repairer(fs), np.zeros(3), INF)
-    short = minimise(model, centre, 1.0, Repairer(fs), np.zeros(3), INF, below=-1e9)
-    assert full is not None
-    assert short is not None
-    assert fs.is_feasible(short.x)
-    assert full.value <= short.value < model.value(np.zeros(3))
 
 
 @few

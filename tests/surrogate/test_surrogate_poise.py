@@ -9,10 +9,12 @@ import pytest
 from archeng import Model
 from archeng.model import compile_model
 from archeng.surrogate.data import Frame
-from archeng.surrogate.first_order import explicit_rows, gain, lowest_step
-from archeng.surrogate.poise import (
+from archeng.surrogate.geometry import (
     designs_near,
+    explicit_rows,
     free_directions,
+    gain,
+    lowest_step,
     missing_design,
     missing_directions,
 )
@@ -68,7 +70,8 @@ def test_equalities_take_their_directions_away() -> None:
     model = Model("plane")
     x = model.variable("x", shape=3, lower=-1, upper=1)
     model.subject_to(ca.sum1(x) == 0, name="plane", tolerance=1e-9)
-    free = free_directions(compile_model(model), frame_at([0.0, 0.0, 0.0]))
+    fs = compile_model(model)
+    free = free_directions(fs, explicit_rows(fs, frame_at([0.0, 0.0, 0.0])))
     assert free.shape == (2, 3)
     np.testing.assert_allclose(free @ np.ones(3), 0, atol=1e-12)
 

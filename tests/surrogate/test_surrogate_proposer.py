@@ -19,13 +19,16 @@ from surrogate_helpers import (
 )
 
 from archeng.distribution import Floats
-from archeng.known import Known
 from archeng.model import FeasibleSet
+from archeng.outcomes import PastCalls
 from archeng.repair import Repairer
 from archeng.sampling import feasible_points
-from archeng.surrogate import Frame, Mode, Proposal, Proposer, Selection, Trust, after
-from archeng.surrogate.priors import NOISES, PRIORS
-from archeng.surrogate.transforms import TRANSFORMS
+from archeng.surrogate import Frame
+from archeng.surrogate.choice import Selection
+from archeng.surrogate.constants import PRIOR_NOISES
+from archeng.surrogate.priors import PRIORS, TRANSFORMS
+from archeng.surrogate.proposer import Proposal, Proposer
+from archeng.surrogate.trust import ProposalKind, Trust, trust_after
 
 Function = Callable[[Floats], float]
 
@@ -40,7 +43,7 @@ class Search:
     first: int = 0
     frame_of: Callable[[Floats], Frame] = plain_frame
     trust: Trust = field(default_factory=Trust)
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection | None = None
     proposals: list[Proposal] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -68,8 +71,8 @@ class Search:
         value = self.f(x)
         gain = (before - value) * proposal.slope
         ratio = gain / proposal.predicted if proposal.predicted > 0 else 0.0
-        self.trust = after(self.trust, value < before, ratio, proposal.step)
-        self.known = Known(
+        self.trust = trust_after(self.trust, value < before, ratio, proposal.step)
+        self.known = PastCalls(
             np.concatenate((self.known.points, x[None])), np.append(self.known.objectives, value)
         )
         self.proposals.append(proposal)
@@ -83,15 +86,16 @@ class Search:
         assert not any(np.array_equal(x, known) for known in self.known.points)
         assert proposal.step == pytest.approx(frame.distance(x))
         assert proposal.step > 0
-        assert proposal.mode is self.trust.mode
+        assert proposal.kind is self.trust.kind
         assert proposal.slope > 0
-        near = (Mode.EXPLOIT, Mode.EXPLORE)
-        if proposal.mode in near:
+        near = (ProposalKind.EXPLOIT, ProposalKind.EXPLORE)
+        if proposal.kind in near:
             assert proposal.step <= self.trust.radius * (1 + 1e-9)
-        assert (proposal.predicted > 0) == (proposal.mode is not Mode.SAMPLE)
-        assert -1 <= self.selection.prior < len(PRIORS)
-        assert 0 <= self.selection.transform < len(TRANSFORMS)
-        assert self.selection.noise in (0.0, *NOISES, *(p.noise for p in PRIORS))
+        assert (proposal.predicted > 0) == (proposal.kind is not ProposalKind.SAMPLE)
+        if self.selection is not None:
+            assert self.selection.kind in [prior.name for prior in PRIORS]
+            assert self.selection.transform in [t.name for t in TRANSFORMS]
+            assert self.selection.noise in (0.0, *PRIOR_NOISES)
 
     def run(self, most: int, target: float = -np.inf) -> int:
         """Proposals until the target is reached; at most so many."""
@@ -218,9 +222,9 @@ def test_proposals_do_not_depend_on_earlier_ones_of_the_same_proposer() -> None:
     known, starts = known_of(points, q), points[:3]
     frame = plain_frame(points[int(np.argmin(known.objectives))])
     kept = Proposer(repairer)
-    for mode in (*Mode, *Mode):
-        trust = Trust(mode=mode)
-        arguments = frame, known, trust, Selection(), starts
+    for mode in (*ProposalKind, *ProposalKind):
+        trust = Trust(kind=mode)
+        arguments = frame, known, trust, None, starts
         *_, one = kept.propose(*arguments, np.random.default_rng(7))
         *_, two = Proposer(Repairer(fs)).propose(*arguments, np.random.default_rng(7))
         assert one is not None

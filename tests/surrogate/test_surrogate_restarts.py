@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -10,9 +11,25 @@ import pytest
 
 import archeng
 from archeng import Design, Model, Settings, StopReason
-from archeng.handlers.notes import Notes, after_gathering, negligible
+from archeng.distribution import Distribution
+from archeng.handlers.arch import begin
+from archeng.repair import Repair, RepairKind
+from archeng.surrogate.proposer import Proposal
+from archeng.surrogate.rounds import (
+    AssistedSearch,
+    Progress,
+    after_global_generation,
+    first_state,
+    negligible_gain,
+)
+from archeng.surrogate.trust import ProposalKind
 
-NOTES = Notes(sigma=1.0, patience=3, first=101.0, best=1.0)
+
+def state(**changes: Any) -> AssistedSearch:
+    """A restart with many candidates that has gained 100 so far."""
+    zero = np.zeros(5)
+    search = first_state(begin(Distribution(zero, 1.0, np.eye(5), np.eye(5)), zero, 50))
+    return replace(search, **{"progress": Progress(101.0, 101.0), "best": 1.0, **changes})
 
 
 def box(n: int = 4) -> Model:
@@ -33,30 +50,33 @@ def ripples(design: Design) -> float:
 
 
 @pytest.mark.parametrize(
-    ("merits", "expected"),
+    ("objectives", "expected"),
     [
-        ([1.01, 1.05, 1.09, 50.0], 1),
-        ([1.1, 1.5, 4.0, 50.0], 0),
-        ([1.1, np.nan, np.nan, np.inf], 0),  # most failed
+        ([1.01, 1.05, 1.09, 50.0], True),
+        ([1.1, 1.5, 4.0, 50.0], False),
+        ([1.1, np.nan, np.nan, np.inf], False),  # most failed
     ],
 )
-def test_candidates_have_gathered_if_most_are_as_good_as_the_best(merits, expected) -> None:
-    tired = replace(NOTES, patience=1, rest=4, wait=3)
-    notes = after_gathering(tired, np.array(merits), n=5)
-    assert notes.gathered == expected
-    assert (notes.patience > 1) == (notes.wait == 0) == bool(expected)
+def test_candidates_have_gathered_if_most_are_as_good_as_the_best(objectives, expected) -> None:
+    search = state()
+    tired = replace(search, rounds=replace(search.rounds, patience=1, rest=4, wait=3))
+    after = after_global_generation(tired, np.array(objectives))
+    assert after.gathered is expected
+    assert (after.rounds.patience > 1) is (after.rounds.wait == 0) is expected
 
 
 def test_they_have_not_before_there_was_any_progress() -> None:
-    assert after_gathering(replace(NOTES, first=np.nan), np.ones(4), n=5).gathered == 0
+    assert not after_global_generation(state(progress=None), np.ones(4)).gathered
 
 
 def test_negligible_gains_are_so_in_all_progress_and_among_the_designs_around() -> None:
     spacing = 4 * float(np.spacing(1.0))
-    assert negligible(NOTES) == pytest.approx(1e-10 + spacing)
-    flat = replace(NOTES, first=1e15, spread=1e-3)
-    assert negligible(flat) == pytest.approx(1e-7 + spacing)
-    assert negligible(replace(NOTES, first=np.nan)) == spacing
+    assert negligible_gain(state(), 1.0) == pytest.approx(1e-10 + spacing)
+    repair = Repair(RepairKind.FEASIBLE, np.zeros(5), 0.0, 0.0, 0.0, (), "none", 0)
+    last = Proposal(repair, ProposalKind.EXPLOIT, 1.0, 1.0, 1.0, 1e-3, np.zeros(5))
+    flat = state(progress=Progress(1e15, 1e15), last=last)
+    assert negligible_gain(flat, 1.0) == pytest.approx(1e-7 + spacing)
+    assert negligible_gain(state(progress=None), 1.0) == spacing
 
 
 def test_a_search_with_many_candidates_ends_with_the_model() -> None:

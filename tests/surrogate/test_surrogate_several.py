@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from surrogate_helpers import Quadratic, moderate, seeds
 
-from archeng.surrogate.interpolant import Interpolant
-from archeng.surrogate.several import Several
+from archeng.surrogate.interpolant import Interpolant, Several
 
 PARTS = [
     [(0.0, 0.0), (0.0, 0.0)],
@@ -37,11 +36,9 @@ def random_models(
 def test_together_is_one_after_the_other(parts: list[tuple[float, float]], seed: int) -> None:
     rng = np.random.default_rng(seed)
     models = random_models(rng, parts)
-    several, weights = Several(models), rng.standard_normal(len(models))
+    several = Several(models)
     for v in (rng.standard_normal(len(models[0].gradient)), models[0].centres[0].copy()):
         found = [model.derivatives(v) for model in models]
-        bend = sum(w * hessian for w, (_, hessian) in zip(weights, found, strict=True))
         close = {"rtol": 1e-9, "atol": 1e-9}
         np.testing.assert_allclose(several.values(v), [m.value(v) for m in models], **close)
         np.testing.assert_allclose(several.slopes(v), [slope for slope, _ in found], **close)
-        np.testing.assert_allclose(several.hessian(v, weights), bend, **close)

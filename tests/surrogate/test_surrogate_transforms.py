@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surrogate_helpers import moderate
 
-from archeng.surrogate.transforms import IDENTITY, TRANSFORMS, Transform, transforms_for
+from archeng.surrogate.priors import IDENTITY, TRANSFORMS, Transform, transforms_for
 
 heights = st.floats(-5, 1e6, allow_nan=False)
 each = pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda t: f"{t.steepness:g}")

@@ -10,16 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surrogate_helpers import moderate, seeds
 
-from archeng.surrogate.trust import FIRST_RADIUS, Mode, Trust, after, elsewhere, moved, without
+from archeng.surrogate.constants import TRUST_FIRST
+from archeng.surrogate.trust import (
+    ProposalKind,
+    Trust,
+    trust_after,
+    trust_without_proposal,
+    widened,
+    with_leap,
+)
 
 MANY = 1000  # steps; a search that failed more often would be no help
-ANYWHERE = (Mode.LEAP, Mode.WANDER)
-HERE = (Mode.EXPLOIT, Mode.EXPLORE, Mode.SAMPLE)
+ANYWHERE = (ProposalKind.LEAP, ProposalKind.WANDER)
+HERE = (ProposalKind.EXPLOIT, ProposalKind.EXPLORE, ProposalKind.SAMPLE)
 
 trusts = st.builds(
     Trust,
     radius=st.floats(1e-9, 1e3),
-    mode=st.sampled_from(Mode),
+    kind=st.sampled_from(ProposalKind),
     failures=st.integers(0, 50),
     leaps=st.integers(0, 10),
 )
@@ -28,14 +36,14 @@ fractions = st.floats(0, 1)
 
 
 def failed(trust: Trust, fraction: float) -> Trust:
-    return after(trust, False, -1.0, fraction * trust.radius)
+    return trust_after(trust, False, -1.0, fraction * trust.radius)
 
 
 # -- one step -----------------------------------------------------------------------------------
 
 
 def test_it_begins_with_the_model_and_is_not_at_its_end() -> None:
-    assert Trust().mode is Mode.EXPLOIT
+    assert Trust().kind is ProposalKind.EXPLOIT
     assert not Trust().collapsed
     assert not Trust().exhausted
     with pytest.raises(FrozenInstanceError):
@@ -44,25 +52,25 @@ def test_it_begins_with_the_model_and_is_not_at_its_end() -> None:
 
 def test_a_good_model_widens_the_region() -> None:
     trust = Trust(failures=3)
-    one = after(trust, True, 1.0, trust.radius)
+    one = trust_after(trust, True, 1.0, trust.radius)
     assert one.radius > trust.radius
-    assert one.mode is Mode.EXPLOIT
+    assert one.kind is ProposalKind.EXPLOIT
     assert one.failures == 0
 
 
 def test_a_lucky_success_of_a_poor_model_does_not() -> None:
     trust = Trust()
-    assert after(trust, True, 1e-3, trust.radius).radius < trust.radius
+    assert trust_after(trust, True, 1e-3, trust.radius).radius < trust.radius
 
 
 @moderate
 @given(trust=trusts, distance=st.floats(0, 1e3))
 def test_a_better_design_far_away_opens_the_region(trust: Trust, distance: float) -> None:
-    opened = moved(trust, distance)
-    assert opened.radius == max(trust.radius, min(distance, FIRST_RADIUS))
+    opened = widened(trust, distance)
+    assert opened.radius == max(trust.radius, min(distance, TRUST_FIRST))
     assert opened.leaps == trust.leaps
     if opened.radius > trust.radius:
-        assert opened.mode is Mode.EXPLOIT
+        assert opened.kind is ProposalKind.EXPLOIT
     else:
         assert opened == trust
 
@@ -71,12 +79,12 @@ def test_a_better_design_far_away_opens_the_region(trust: Trust, distance: float
 @given(trust=trusts, ratio=ratios, fraction=fractions)
 def test_success(trust: Trust, ratio: float, fraction: float) -> None:
     step = fraction * trust.radius
-    one = after(trust, True, ratio, step)
-    if trust.mode in ANYWHERE:
+    one = trust_after(trust, True, ratio, step)
+    if trust.kind in ANYWHERE:
         assert one == Trust()  # a new place: everything begins again
         return
     assert one.radius >= trust.radius / 2
-    if trust.mode is Mode.EXPLOIT:
+    if trust.kind is ProposalKind.EXPLOIT:
         assert one.failures == 0
         if ratio >= 1:
             assert one.radius >= trust.radius
@@ -87,10 +95,10 @@ def test_success(trust: Trust, ratio: float, fraction: float) -> None:
 def test_failure(trust: Trust, fraction: float) -> None:
     one = failed(trust, fraction)
     assert one.radius <= trust.radius
-    if trust.mode in ANYWHERE:
+    if trust.kind in ANYWHERE:
         assert one.leaps == trust.leaps + 1
         assert one.radius == trust.radius
-    elif trust.mode is Mode.EXPLOIT:
+    elif trust.kind is ProposalKind.EXPLOIT:
         assert one.failures == trust.failures + 1
     else:
         assert one.radius < trust.radius
@@ -102,7 +110,7 @@ def test_a_long_step_that_fails_shrinks_the_region_a_short_one_asks_another_mode
     trust = Trust()
     assert failed(trust, 1.0).radius < trust.radius
     short = failed(trust, 1e-6)
-    assert short.mode is Mode.EXPLORE
+    assert short.kind is ProposalKind.EXPLORE
     assert short.radius == trust.radius
 
 
@@ -110,8 +118,8 @@ def test_after_some_failures_in_a_row_another_model_is_asked() -> None:
     trust, modes = Trust(), []
     for _ in range(6):
         trust = failed(trust, 1.0)
-        modes.append(trust.mode)
-    assert Mode.EXPLORE in modes
+        modes.append(trust.kind)
+    assert ProposalKind.EXPLORE in modes
 
 
 @moderate
@@ -120,7 +128,7 @@ def test_the_radius_stays_in_bounds(
     trust: Trust, improved: bool, ratio: float, step: float
 ) -> None:
     before = replace(trust)
-    one = after(trust, improved, ratio, step)
+    one = trust_after(trust, improved, ratio, step)
     assert 0 < one.radius <= max(trust.radius, 1e4)
     assert one.leaps >= 0
     assert one.failures >= 0
@@ -130,23 +138,23 @@ def test_the_radius_stays_in_bounds(
 def test_success_again_and_again_does_not_widen_it_for_ever() -> None:
     trust = Trust()
     for _ in range(200):
-        trust = after(trust, True, 1.0, trust.radius)
+        trust = trust_after(trust, True, 1.0, trust.radius)
     assert np.isfinite(trust.radius)
-    assert trust.radius == after(trust, True, 1.0, trust.radius).radius
+    assert trust.radius == trust_after(trust, True, 1.0, trust.radius).radius
 
 
 @pytest.mark.parametrize("mode", HERE)
-def test_a_collapsed_region_makes_it_look_elsewhere(mode: Mode) -> None:
-    trust = Trust(mode=mode)
+def test_a_collapsed_region_makes_it_look_elsewhere(mode: ProposalKind) -> None:
+    trust = Trust(kind=mode)
     while not trust.collapsed:
-        trust = failed(replace(trust, mode=mode), 1.0)
+        trust = failed(replace(trust, kind=mode), 1.0)
         assert not trust.exhausted
-    assert trust.mode in ANYWHERE
+    assert trust.kind in ANYWHERE
 
 
 def test_a_success_elsewhere_makes_it_begin_again() -> None:
-    far = Trust(radius=1e-8, mode=Mode.WANDER, leaps=3, failures=9)
-    assert after(far, True, 1.0, 50.0) == Trust()
+    far = Trust(radius=1e-8, kind=ProposalKind.WANDER, leaps=3, failures=9)
+    assert trust_after(far, True, 1.0, 50.0) == Trust()
 
 
 # -- looking elsewhere --------------------------------------------------------------------------
@@ -155,28 +163,28 @@ def test_a_success_elsewhere_makes_it_begin_again() -> None:
 @moderate
 @given(trust=trusts)
 def test_looking_elsewhere(trust: Trust) -> None:
-    one = elsewhere(trust)
+    one = with_leap(trust)
     assert (one.radius, one.leaps, one.failures) == (trust.radius, trust.leaps, trust.failures)
-    assert one == trust or one.mode in ANYWHERE
+    assert one == trust or one.kind in ANYWHERE
 
 
 def test_it_looks_elsewhere_a_few_times_only() -> None:
     trust = Trust()
     for _ in range(MANY):
-        away = elsewhere(trust)
-        if away.mode not in ANYWHERE:
+        away = with_leap(trust)
+        if away.kind not in ANYWHERE:
             break
         trust = failed(away, 1.0)
     assert 1 <= trust.leaps < MANY
-    assert elsewhere(trust) is trust
-    assert trust.mode is Mode.EXPLOIT
+    assert with_leap(trust) is trust
+    assert trust.kind is ProposalKind.EXPLOIT
     assert not trust.exhausted  # only what is near is left
 
 
 def test_the_first_look_elsewhere_is_by_the_model_itself() -> None:
-    first = elsewhere(Trust())
-    assert first.mode is Mode.LEAP
-    assert elsewhere(failed(first, 1.0)).mode is Mode.WANDER
+    first = with_leap(Trust())
+    assert first.kind is ProposalKind.LEAP
+    assert with_leap(failed(first, 1.0)).kind is ProposalKind.WANDER
 
 
 # -- the end ------------------------------------------------------------------------------------
@@ -191,14 +199,18 @@ def test_failures_end_it(seed: int, start: Trust) -> None:
     for _ in range(MANY):
         if trust.exhausted:
             break
-        trust = without(trust) if rng.random() < share else failed(trust, rng.random() ** 4)
+        trust = (
+            trust_without_proposal(trust)
+            if rng.random() < share
+            else failed(trust, rng.random() ** 4)
+        )
     assert trust.exhausted
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1e-9, 0.5, 1.0])
-@pytest.mark.parametrize("mode", Mode)
-def test_equal_failures_end_it(mode: Mode, fraction: float) -> None:
-    trust = Trust(mode=mode)
+@pytest.mark.parametrize("mode", ProposalKind)
+def test_equal_failures_end_it(mode: ProposalKind, fraction: float) -> None:
+    trust = Trust(kind=mode)
     for _ in range(MANY):
         if trust.exhausted:
             break
@@ -213,22 +225,22 @@ def test_nothing_to_propose_ends_it(start: Trust) -> None:
     for _ in range(MANY):
         if trust.exhausted:
             break
-        trust = without(trust)
+        trust = trust_without_proposal(trust)
     assert trust.exhausted
 
 
 def test_all_modes_are_tried_before_the_end() -> None:
-    trust, modes = Trust(), {Trust().mode}
+    trust, modes = Trust(), {Trust().kind}
     while not trust.exhausted:
-        modes.add(trust.mode)
-        trust = without(trust)
-    assert modes == set(Mode)
+        modes.add(trust.kind)
+        trust = trust_without_proposal(trust)
+    assert modes == set(ProposalKind)
 
 
 @moderate
 @given(trust=trusts)
 def test_having_nothing_to_propose_never_widens_the_region(trust: Trust) -> None:
-    one = without(trust)
+    one = trust_without_proposal(trust)
     assert one.radius <= trust.radius
     assert one.leaps >= trust.leaps
     assert one != trust or trust.exhausted

@@ -5,7 +5,7 @@
 const PERIOD = 2000;
 const PINNED = "summary"; // always on top, no tab of its own
 let version = 0;
-let hashes = {};
+let shown = {}; // the HTML of each section, as it is on the page
 let failures = 0;
 
 const byId = (id) => document.getElementById(id);
@@ -75,10 +75,10 @@ function replaceSection(old, fresh) {
 function showSections(sections) {
   const tabs = byId("tabs");
   const keys = sections.map((s) => s.key);
-  if (keys.join() !== Object.keys(hashes).join()) {
+  if (keys.join() !== Object.keys(shown).join()) {
     tabs.replaceChildren();
     byId("sections").replaceChildren();
-    hashes = {};
+    shown = {};
     for (const { key, title } of sections) {
       if (key === PINNED) continue;
       const tab = document.createElement("a");
@@ -89,12 +89,12 @@ function showSections(sections) {
       tabs.append(tab);
     }
   }
-  for (const { key, html, hash } of sections) {
-    if (hashes[key] === hash) continue;
+  for (const { key, html } of sections) {
+    if (shown[key] === html) continue;
     const holder = document.createElement("template");
     holder.innerHTML = html; // escaped by the server; scripts in it would not run, by our policy
     replaceSection(byId(key), holder.content.firstElementChild);
-    hashes[key] = hash;
+    shown[key] = html;
   }
 }
 

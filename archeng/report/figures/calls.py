@@ -45,8 +45,7 @@ def time(figure: Any, result: Result, prefix: str) -> None:
     """Draw the best so far over time, and how long each call took."""
     left, right = figure.subplots(1, 2)
     seconds, measured = times(result)
-    longest = float(np.nanmax(seconds)) if len(seconds) else 0.0
-    unit, name = style.time_unit(longest)
+    unit, name = style.time_unit(float(np.nanmax(seconds)))
     _objectives(left, seconds / unit, result)
     style.title(left, f"{prefix}convergence over time")
     what = "since the run began" if measured else "in the simulator, added up"
@@ -102,10 +101,7 @@ def _objectives(axes: Any, where: Floats, result: Result) -> None:
     if not ok.all():
         floor = np.full(int((~ok).sum()), axes.get_ylim()[0])
         style.crosses(axes, where[~ok], floor, label="no result", clip_on=False)
-    if len(where):
-        style.legend(axes, loc="lower right" if result.maximize else "upper right")
-    else:
-        style.nothing(axes, "no call has ended yet")
+    style.legend(axes, loc="lower right" if result.maximize else "upper right")
 
 
 def search(figure: Any, result: Result, prefix: str) -> None:
@@ -162,9 +158,6 @@ def failures(figure: Any, result: Result, prefix: str) -> None:
     figure.set_size_inches(10, 1.4 + 0.35 * max(len(states), 2))
     axes = figure.subplots()
     style.title(axes, f"{prefix}how calls ended")
-    if not states:
-        style.nothing(axes, "no call has ended yet")
-        return
     for place, state in enumerate(states):
         calls = [k for k, e in enumerate(result.evaluations, start=1) if e.status == state]
         look: dict[str, Any] = {"color": _STATES[state][0], "ms": 13, "mew": 1.4}
@@ -176,10 +169,9 @@ def failures(figure: Any, result: Result, prefix: str) -> None:
 
 def plot_comparison(results: Mapping[str, Result]) -> Any:
     """Return a matplotlib figure of runs by their labels: best objective over calls, over time."""
-    style.check_matplotlib()
-    from matplotlib.figure import Figure
-
     with style.styled():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(10, 4.5), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         left.set(xlabel="simulator calls", ylabel="best objective so far")

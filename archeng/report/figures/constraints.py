@@ -13,21 +13,14 @@ from archeng.result import Result
 
 _MOST_BARS = 25  # constraints in the figure of what blocks the design
 REPAIR_KINDS = {
-    "feasible": "feasible as sampled",
-    "intersection": "repaired to the intersection of the violated boundaries",
-    "nearest": "repaired to the nearest feasible point",
-    "proposed": "proposed by a model of the objective",
-    "unrepaired": "infeasible, simulated as sampled",
-    "failed": "not repairable",
+    "feasible": (style.GREY, "feasible as sampled"),
+    "intersection": (style.ORANGE, "repaired to the intersection of the violated boundaries"),
+    "nearest": (style.BLUE, "repaired to the nearest feasible point"),
+    "proposed": (style.GREEN, "proposed by a model of the objective"),
+    "unrepaired": (style.RED, "infeasible, simulated as sampled"),
+    "failed": (style.VIOLET, "not repairable"),
 }
-_COLORS = {
-    "feasible": style.GREY,
-    "intersection": style.ORANGE,
-    "nearest": style.BLUE,
-    "proposed": style.GREEN,
-    "unrepaired": style.RED,
-    "failed": style.VIOLET,
-}
+"""Colour and meaning of the kinds of repairs that calls record."""
 
 
 def simulated(figure: Any, result: Result, prefix: str) -> None:
@@ -44,12 +37,10 @@ def simulated(figure: Any, result: Result, prefix: str) -> None:
         style.dots(axes, calls[bad], values[bad], style.RED)
         low, high = _window(values, s.lower, s.upper)
         axes.set_ylim(low, high)
-        if np.isfinite(s.upper):
-            axes.axhline(s.upper, color=style.RED, lw=1)
-            axes.axhspan(s.upper, max(high, s.upper), color=style.RED, alpha=0.08, lw=0)
-        if np.isfinite(s.lower):
-            axes.axhline(s.lower, color=style.RED, lw=1)
-            axes.axhspan(min(low, s.lower), s.lower, color=style.RED, alpha=0.08, lw=0)
+        for limit, end in ((s.upper, high), (s.lower, low)):  # the window has both limits in it
+            if np.isfinite(limit):
+                axes.axhline(limit, color=style.RED, lw=1)
+                axes.axhspan(limit, end, color=style.RED, alpha=0.08, lw=0)
         style.title(axes, short(s.name, 32), fontsize=9.5)
 
 
@@ -94,16 +85,12 @@ def repairs(figure: Any, result: Result, prefix: str) -> None:
     left, right = figure.subplots(1, 2)
     style.title(left, f"{prefix}where designs come from")
     style.title(right, "distance of the repairs")
-    if not result.evaluations:
-        style.nothing(left, "no call has ended yet")
-        style.nothing(right, "no call has ended yet")
-        return
     calls = style.call_numbers(result.evaluations)
     kinds = np.array([e.repair_kind for e in result.evaluations])
     totals = {kind: np.cumsum(kinds == kind) for kind in REPAIR_KINDS if kind in kinds}
     for kind, total in totals.items():
-        label = f"{REPAIR_KINDS[kind]} ({total[-1]})"
-        style.steps(left, calls, total, _COLORS[kind], label=label)
+        color, meaning = REPAIR_KINDS[kind]
+        style.steps(left, calls, total, color, label=f"{meaning} ({total[-1]})")
     most = max((int(total[-1]) for total in totals.values()), default=1)
     left.set_ylim(0, most * (1.15 + 0.09 * len(totals)))  # room for the legend
     left.set(xlabel="simulator calls", ylabel="calls so far")
@@ -112,7 +99,7 @@ def repairs(figure: Any, result: Result, prefix: str) -> None:
     for kind in ("intersection", "nearest"):
         mine = (kinds == kind) & (distances > 0)
         if mine.any():
-            style.dots(right, calls[mine], distances[mine], _COLORS[kind], 5)
+            style.dots(right, calls[mine], distances[mine], REPAIR_KINDS[kind][0], 5)
     if right.lines:
         right.set_yscale("log")
         right.set(xlabel="simulator calls", ylabel="standard deviations of the search")

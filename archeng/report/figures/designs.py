@@ -27,9 +27,6 @@ def free_variables(result: Result) -> list[int]:
 
 def variables(figure: Any, result: Result, prefix: str) -> None:
     """Draw each variable at every call and in the best design so far."""
-    if not result.evaluations:
-        style.nothing(figure.subplots(), "no call has ended yet")
-        return
     free = free_variables(result)
     draw = _panels if len(free) <= MOST_PANELS else _picture
     draw(figure, result, free, prefix)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from archeng.errors import MissingPackageError
+from archeng.checks import needed
 from archeng.records import CallRecord, Floats
 
 BLUE, ORANGE, RED, GREEN, VIOLET = "#1f5fa8", "#d9822b", "#c0392b", "#2e8b57", "#7b5ea7"
@@ -44,28 +43,13 @@ _STYLE: Any = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "savefig.facecolor": "white",
-    "svg.fonttype": "path",
     "svg.hashsalt": "archeng",
 }
 
 
-def check_matplotlib() -> None:
-    """Raise a `MissingPackageError` if matplotlib is not installed."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError(
-            "Plots need matplotlib. Install it with: pip install 'archeng[plot]'"
-        ) from error
-
-
-@contextlib.contextmanager
-def styled() -> Iterator[None]:
-    """Draw in our style, whatever the user's is."""
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
-        yield
+def styled(fonttype: str = "path") -> Any:
+    """Return a context in which our style holds, whatever the user's is; texts are outlines."""
+    return needed("matplotlib", "plot").rc_context({**_STYLE, "svg.fonttype": fonttype})
 
 
 def to_svg(figure: Any) -> bytes:
@@ -83,13 +67,10 @@ def _saved(figure: Any, texts: str) -> tuple[bytes, bool]:
 
     Its other warnings, that panels are too small for their labels, help nobody who reads a report.
     """
-    import matplotlib
-
     stream = io.BytesIO()
-    with warnings.catch_warnings(record=True) as caught, styled():
+    with warnings.catch_warnings(record=True) as caught, styled(texts):
         warnings.simplefilter("always", UserWarning)
-        with matplotlib.rc_context({"svg.fonttype": texts}):
-            figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": "archeng"})
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": "archeng"})
     return stream.getvalue(), any("missing from font" in str(w.message) for w in caught)
 
 

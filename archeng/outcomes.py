@@ -1,0 +1,126 @@
+"""What the simulator has said so far, as arrays: `PastCalls`, and of one generation `Outcomes`.
+
+`Limits` are those of the simulated constraints: quantities that the simulator returns beside the
+objective.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.distribution import Floats, Integers
+
+
+def _nothing() -> Floats:
+    return np.zeros(0)
+
+
+def _no_columns() -> Floats:
+    return np.zeros((0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Limits (m,) of the simulated constraints, infinite where there is none."""
+
+    names: tuple[str, ...] = ()
+    lower: Floats = field(default_factory=_nothing)
+    upper: Floats = field(default_factory=_nothing)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def violations(self, values: Floats) -> Floats:
+        """Return how far values (..., m) are outside; infinite where a value is NaN."""
+        outside = np.maximum(np.maximum(self.lower - values, values - self.upper), 0.0)
+        return np.where(np.isnan(values), np.inf, outside)
+
+    def hold(self, values: Floats) -> NDArray[np.bool_]:
+        """Whether all constraints hold, for each row of values (k, m)."""
+        return np.asarray(np.all((values >= self.lower) & (values <= self.upper), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The finite limits (k,) of some quantities as functions g <= 0, lower ones first."""
+
+    index: Integers  # which quantity
+    sign: Floats  # 1 for upper, -1 for lower limits
+    level: Floats
+
+    @classmethod
+    def of(cls, lower: Floats, upper: Floats, units: Floats | None = None) -> Sides:
+        """List the finite ones of limits (m,), over units (m,) of the quantities."""
+        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        index = np.concatenate((low, high))
+        level = np.concatenate((lower[low], upper[high]))
+        sign = np.concatenate((-np.ones(len(low)), np.ones(len(high))))
+        return cls(index, sign, level if units is None else level / units[index])
+
+    def excess(self, values: Floats) -> Floats:
+        """G (..., k) for values (..., m) of the quantities: positive where a limit is exceeded."""
+        return np.asarray(self.sign * (values[..., self.index] - self.level), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What the simulator said about the k candidates of one generation; NaN: nothing."""
+
+    objectives: Floats  # (k,), to be minimised
+    simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
+
+    def __post_init__(self) -> None:
+        _same_length(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PastCalls:
+    """The k designs simulated so far, in the order of the calls.
+
+    NaN where the simulation failed, and for the objective where the design violates an explicit
+    constraint.
+    """
+
+    points: Floats  # (k, n), free variables
+    objectives: Floats  # (k,), to be minimised
+    simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
+
+    def __post_init__(self) -> None:
+        _same_length(self)
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+    def last(self, k: int) -> PastCalls:
+        """Return the last k > 0 of them."""
+        return PastCalls(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
+
+    def and_pending(self, x: Floats) -> PastCalls:
+        """Return them and a design (n,) about which nothing is known yet."""
+        unknown = np.full((1, self.simulated.shape[1]), np.nan)
+        return self._and(PastCalls(x[None], np.array([np.nan]), unknown))
+
+    def last_and(self, position: int, k: int) -> PastCalls:
+        """Return the last k > 0 of them, and the one at a position, first if it is older."""
+        recent = self.last(k)
+        if position >= len(self) - len(recent):
+            return recent
+        one = slice(position, position + 1)
+        oldest = PastCalls(self.points[one], self.objectives[one], self.simulated[one])
+        return oldest._and(recent)
+
+    def _and(self, later: PastCalls) -> PastCalls:
+        return PastCalls(
+            np.concatenate((self.points, later.points)),
+            np.concatenate((self.objectives, later.objectives)),
+            np.concatenate((self.simulated, later.simulated)),
+        )
+
+
+def _same_length(arrays: Outcomes | PastCalls) -> None:
+    """Give ``simulated`` its rows if there are no simulated constraints."""
+    if arrays.simulated.shape[1] == 0:
+        object.__setattr__(arrays, "simulated", np.zeros((len(arrays.objectives), 0)))

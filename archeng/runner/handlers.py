@@ -1,0 +1,79 @@
+"""The constraint handlers by name, and making the one that the settings ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from archeng.distribution import Distribution
+from archeng.errors import SettingsError
+from archeng.handlers import (
+    ActiveSet,
+    Arch,
+    AugmentedLagrangian,
+    BoxPenalty,
+    DeathPenalty,
+    Handler,
+    HandlerParts,
+    MultipleConstraintRanking,
+    RepairsMany,
+    Resampling,
+    StochasticRanking,
+)
+from archeng.outcomes import Limits
+from archeng.repair import Repairer
+from archeng.settings import Settings
+from archeng.surrogate import Assisted
+
+
+def _arch(parts: HandlerParts) -> Handler[Any]:
+    return Arch(parts) if parts.settings.surrogate == "none" else Assisted(parts)
+
+
+HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
+    "arch": _arch,
+    "arch-nearest": Arch,
+    "resampling": Resampling,
+    "death-penalty": DeathPenalty,
+    "ap-bch": BoxPenalty,
+    "active-set-es": ActiveSet,
+    "al": AugmentedLagrangian,
+    "mcr": MultipleConstraintRanking,
+    "stochastic-ranking": StochasticRanking,
+}
+"""What makes each handler. They check their options and whether they suit the model themselves."""
+
+
+def make_handler(
+    repairer: Repairer,
+    team: RepairsMany,
+    settings: Settings,
+    wide: Distribution,
+    limits: Limits | None = None,
+) -> Handler[Any]:
+    """Return the handler of the settings.
+
+    ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
+    simulated constraints.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot handle the rows of the model or simulated constraints, or would simulate
+        designs that violate explicit ones without ``simulator_defined_everywhere=True``, or has
+        other options.
+    """
+    limits = limits or Limits()
+    handler = HANDLERS[settings.handler](HandlerParts(repairer, team, settings, wide, limits))
+    if limits and not handler.handles_simulated:
+        raise SettingsError(
+            f"handler={settings.handler!r} knows nothing of simulated constraints "
+            f'({", ".join(limits.names)}); use "arch".'
+        )
+    if handler.outside and not settings.simulator_defined_everywhere:
+        raise SettingsError(
+            f"handler={settings.handler!r} simulates designs that violate constraints. If your "
+            "simulator is defined everywhere, say so: Settings(simulator_defined_everywhere=True, "
+            '...). Otherwise use "arch", which never does.'
+        )
+    return handler

@@ -1,0 +1,238 @@
+"""ARCH assisted by models of the objective, as a handler.
+
+Two kinds of generations take turns. In a *proposal* models say which designs to simulate next;
+CMA-ES does not learn from them. Otherwise it is a generation of ARCH as it is, but for two things:
+the first one contains the start itself, and a design that was proposed and is the best one so far
+is injected into the next one, its step clipped in Mahalanobis length [H11].
+
+The rules for when are in :mod:`archeng.surrogate.rounds`; this module asks the models. Where the
+proposals have ended, a :class:`archeng.surrogate.local.LocalSearch` has the last word: it simulates
+what is missing to show that the best design is a local optimum, and goes on if it is not. With
+simulated constraints it makes all the proposals.
+
+[H11] N. Hansen, Injecting External Solutions Into CMA-ES, 2011, arXiv:1110.4181.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.handlers import Arch, Handler, HandlerParts, Population, as_it_is
+from archeng.outcomes import Outcomes, PastCalls
+from archeng.ranking import violation_order
+from archeng.repair import Repair, RepairKind
+from archeng.strategy import StopReason
+from archeng.surrogate import constants as c
+from archeng.surrogate import rounds
+from archeng.surrogate.data import Frame
+from archeng.surrogate.local import LocalSearch, LocalState
+from archeng.surrogate.proposer import Proposal, Proposer
+from archeng.surrogate.rounds import AssistedSearch, Phase
+from archeng.surrogate.trust import ProposalKind, widened
+
+
+class Assisted(Handler[AssistedSearch]):
+    """ARCH with proposals by models of the objective, as a handler."""
+
+    handles_simulated = True
+    state_type = AssistedSearch
+
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        self._arch, self._limits = Arch(parts), parts.limits
+        self._proposer = Proposer(parts.repairer)
+        self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
+
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
+        """Start a restart of ARCH, nothing known yet."""
+        return rounds.first_state(self._arch.init(distribution, anchor, size))
+
+    def ask(
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[AssistedSearch, Population]:
+        """Make a proposal if one is due, else the candidates of ARCH."""
+        if search.phase is Phase.START:
+            search = replace(search, calls_before=len(past))
+            search, population = self._arch.ask(search, rng, past)
+            return search, _with_candidate(population, 0, as_it_is(search.anchor))
+        if search.phase is Phase.LOCAL:
+            return search, self._local_designs(search, past)
+        best = self._best(search, past)
+        if search.phase is Phase.PROPOSE and best is not None:
+            search, proposals = self._proposals(search, rng, past, best)
+            if proposals is not None:
+                return search, proposals
+        search, population = self._arch.ask(search, rng, past)
+        if best is not None and search.inject:
+            x = past.points[best]
+            last = len(population.repairs) - 1
+            population = _with_candidate(population, last, as_it_is(x), _clipped(search, x))
+        return search, population
+
+    def tell(
+        self,
+        search: AssistedSearch,
+        population: Population,
+        outcomes: Outcomes,
+        past: PastCalls,
+        rng: np.random.Generator,
+    ) -> AssistedSearch:
+        """Judge the proposals, or let CMA-ES learn; then say what is next."""
+        objectives = np.where(self._limits.hold(outcomes.simulated), outcomes.objectives, np.nan)
+        lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
+        surpassed = False
+        if population.proposed and search.local is not None:
+            local = self._local.judged(
+                search.local, float(outcomes.objectives[0]), outcomes.simulated[0]
+            )
+            search = rounds.after_trial(search, local, with_limits=bool(self._limits))
+        elif population.proposed:
+            search = rounds.after_proposals(search, lowest, self._settings)
+        else:
+            improved = rounds.improves(search, lowest)
+            search = self._arch.tell(search, population, outcomes, past, rng)
+            search = rounds.after_global_generation(search, objectives)
+            if self._limits:
+                surpassed = self._surpassed(search.local, lowest)
+                search = rounds.after_generation_with_limits(search)
+            else:
+                search = rounds.after_generation(search, improved, self._settings)
+        if search.phase is Phase.CONSULT:
+            return self._consulted(search, past, surpassed)
+        return search
+
+    def stop(self, search: AssistedSearch) -> StopReason | None:
+        """Return why nothing more is expected of this restart, if that is so."""
+        return search.ended
+
+    # -- proposals by a model of the objective ------------------------------------------------
+
+    def _proposals(
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls, best: int
+    ) -> tuple[AssistedSearch, Population | None]:
+        """Make proposals around the best design; None if the round is over."""
+        lowest = float(past.objectives[best])
+        inverse = search.state.reference / search.sigma
+        factor = np.asarray(np.linalg.inv(inverse), dtype=float)
+        frame = Frame(past.points[best], factor, inverse)
+        trust, last, n_tried = search.trust, search.last, search.rounds.tried
+        if search.best is not None and last is not None and n_tried == 0:
+            by_arch = search.best - lowest > c.GAIN_MOVES * last.spread  # since the last round
+            if by_arch and search.may_end_by_model:
+                trust = widened(trust, frame.distance(last.centre))
+        over = search.rounds.misses >= search.rounds.patience and not trust.collapsed
+        if over or trust.exhausted:
+            return rounds.round_over(search), None
+        starts = search.starts
+        if starts is None:
+            starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
+        seen = past.last_and(best, c.CALLS_REMEMBERED)
+        trust, selection, proposal = self._proposer.propose(
+            frame, seen, trust, search.selection, starts, rng
+        )
+        search = replace(search, trust=trust, selection=selection, starts=starts)
+        if proposal is None:
+            return rounds.round_over(search), None
+        search = replace(search, best=lowest, last=proposal)
+        return search, _proposed(self._with_more(proposal, frame, seen, search, starts, rng))
+
+    def _with_more(
+        self,
+        proposal: Proposal,
+        frame: Frame,
+        seen: PastCalls,
+        search: AssistedSearch,
+        starts: Floats,
+        rng: np.random.Generator,
+    ) -> list[Repair]:
+        """Return a proposal and further ones for the same generation, by random models."""
+        repairs = [proposal.repair]
+        trust = replace(search.trust, kind=ProposalKind.EXPLORE)
+        for _ in range(self._settings.proposals - 1):
+            seen = seen.and_pending(repairs[-1].x)
+            _, _, another = self._proposer.propose(
+                frame, seen, trust, search.selection, starts, rng
+            )
+            if another is None:
+                break
+            repairs.append(another.repair)
+        return repairs
+
+    # -- the local search ---------------------------------------------------------------------
+
+    def _local_designs(self, search: AssistedSearch, past: PastCalls) -> Population:
+        """Return the design of the local search, and others for idle workers."""
+        local = search.local
+        assert local is not None
+        assert local.trial is not None
+        more = self._local.companions(local, past, self._settings.proposals - 1)
+        return _proposed([as_it_is(x) for x in (local.trial.design, *more)])
+
+    def _consulted(
+        self, search: AssistedSearch, past: PastCalls, surpassed: bool
+    ) -> AssistedSearch:
+        """CONSULT -> LOCAL, or ARCH: with an end, or without a design to begin at.
+
+        ``surpassed``: ARCH has found a better design than the local search, which goes on there.
+        """
+        best, local = self._best(search, past), search.local
+        if best is None:
+            return replace(search, phase=Phase.ARCH)
+        if not self._limits and _beaten(search, past, best):
+            return replace(search, phase=Phase.ARCH, ended=StopReason.MODEL_EXHAUSTED)
+        if local is None:
+            lengths = c.LOCAL_FIRST if self._limits else c.LOCAL_CLOSING
+            local = self._local.begin(past, best, *lengths)
+        elif surpassed:
+            local = self._local.moved(local, past, best)
+        local = self._local.advanced(local, past)
+        return rounds.after_consulting(search, local, self._local.violates(local))
+
+    def _surpassed(self, local: LocalState | None, lowest: float) -> bool:
+        """Whether a generation of ARCH has found a better design than the local search."""
+        if local is None or lowest == np.inf:
+            return False
+        return self._local.violates(local) or lowest < local.objective
+
+    def _best(self, search: AssistedSearch, past: PastCalls) -> int | None:
+        """Position of the best design of this restart: the least violating one if all violate."""
+        begin = search.calls_before or 0
+        usable = np.flatnonzero(np.isfinite(past.objectives[begin:])) + begin
+        if len(usable) == 0:
+            return None
+        violations = self._limits.violations(past.simulated[usable])
+        return int(usable[violation_order(past.objectives[usable], violations)[0]])
+
+
+def _beaten(search: AssistedSearch, past: PastCalls, best: int) -> bool:
+    """Whether an earlier restart has a better design: nothing has to be shown of this one."""
+    assert search.best is not None
+    margin = rounds.negligible_gain(search, search.best)
+    return bool(np.any(past.objectives[: search.calls_before] < past.objectives[best] - margin))
+
+
+def _proposed(repairs: list[Repair]) -> Population:
+    """Return feasible designs as candidates from which CMA-ES does not learn."""
+    marked = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in repairs]
+    return Population(np.array([r.x for r in marked]), tuple(marked), proposed=True)
+
+
+def _with_candidate(
+    population: Population, position: int, repair: Repair, sampled: Floats | None = None
+) -> Population:
+    """Return the population with one candidate replaced."""
+    points, repairs = population.sampled.copy(), list(population.repairs)
+    points[position] = repair.x if sampled is None else sampled
+    repairs[position] = repair
+    return Population(points, tuple(repairs))
+
+
+def _clipped(search: AssistedSearch, x: Floats) -> Floats:
+    """Return x, or the point towards it as far from the mean as samples are [H11]."""
+    d = search.distribution
+    length = float(np.sqrt(d.distance_squared(x, d.mean)))
+    longest = np.sqrt(d.n) + 2 * d.n / (d.n + 2)
+    return np.asarray(d.mean + min(1.0, longest / length) * (x - d.mean) if length > 0 else x)
