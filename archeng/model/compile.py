@@ -62,7 +62,10 @@ def compile_model(model: Model) -> FeasibleSet:
     InfeasibleModelError
         A constant row that does not hold, or bounds that contradict each other.
     """
-    return _compile(model, *_declared_bounds(model), None)
+    if not model.variables:
+        raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
+    lower, upper = stacked(model.variables, "lower", "upper")
+    return _compile(model, lower, upper, None)
 
 
 def _compile(
@@ -78,7 +81,7 @@ def _compile(
         )
     template = np.where(fixed, lower, 0.0)
     names = model.element_names()
-    declared = np.equal(*_declared_bounds(model))
+    declared = np.equal(*stacked(model.variables, "lower", "upper"))
     notes = [
         f"variable {names[i]} is fixed at {lower[i]:g}"
         + ("" if declared[i] else ", the only value that its limits leave")
@@ -162,13 +165,6 @@ def _assemble(
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
     )
-
-
-def _declared_bounds(model: Model) -> tuple[Floats, Floats]:
-    if not model.variables:
-        raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
-    lower, upper = stacked(model.variables, "lower", "upper")
-    return lower, upper
 
 
 def _pending_rows(

@@ -135,11 +135,10 @@ def constants_of(expression: Any, symbols: Any) -> list[float]:
     constants: list[float] = []
     for k in range(function.n_instructions()):
         if function.instruction_id(k) == ca.OP_CONST:
-            scalar = isinstance(expression, ca.SX)
-            value = (
-                function.instruction_constant(k) if scalar else function.instruction_MX(k).to_DM()
-            )
-            constants.extend(np.asarray(value, dtype=float).reshape(-1))
+            if isinstance(expression, ca.SX):
+                constants.append(function.instruction_constant(k))
+            else:
+                constants.extend(function.instruction_MX(k).to_DM().full().reshape(-1))
     return constants
 
 
@@ -166,7 +165,8 @@ def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> l
     """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
     if not isinstance(expression, ca.SX | ca.MX):
         raise ModelError(f"{label}: expected a CasADi expression, got {shown(expression)}.")
-    if _is_relation(expression):
+    parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
+    if any(part.is_op(op) for part in parts for op in (*_COMPARISONS, ca.OP_NE)):
         raise ModelError(
             f"{label}: a relation ({expression}) cannot also take lower= or upper=; "
             "pass the plain expression."
@@ -207,11 +207,6 @@ def _limits(
             f"{label}: {what}={shown(value)} must be a number or have one entry for each of the "
             f"{size} elements of the expression."
         ) from error
-
-
-def _is_relation(expression: Any) -> bool:
-    parts: list[Any] = expression.nonzeros() if isinstance(expression, ca.SX) else [expression]
-    return any(part.is_op(op) for part in parts for op in (*_COMPARISONS, ca.OP_NE))
 
 
 def _rows(relation: Any, label: str) -> list[Row]:

@@ -70,7 +70,7 @@ def from_nl(
         raise ModelError(f"There is no simulator, and {file} has no objective.")
     variables = [
         imported_scalar(label, bounds, contents.start.get(i), scale.get(label))
-        for i, (label, bounds) in enumerate(zip(names, contents.bounds or [], strict=True))
+        for i, (label, bounds) in enumerate(zip(names, contents.bounds, strict=True))
     ]
     return imported(
         file.stem if name is None else name,
@@ -132,7 +132,7 @@ def _constraints(
     contents: NlFile, rows: list[str], width: float | None, source: str
 ) -> list[Constraint]:
     constraints = []
-    for i, (low, high) in enumerate(contents.row_limits or []):
+    for i, (low, high) in enumerate(contents.row_limits):
         if (low, high) != (-np.inf, np.inf):
             body = ca.SX(contents.with_linear("J", i, contents.bodies[i]))
             constraints.append(Constraint(rows[i], (Row(body, low, high),), width, source))

@@ -78,8 +78,8 @@ class NlFile:
     common: dict[int, Any] = field(default_factory=dict)
     bodies: dict[int, Any] = field(default_factory=dict)
     goals: dict[int, tuple[Any, bool]] = field(default_factory=dict)
-    row_limits: list[tuple[float, float]] | None = None
-    bounds: list[tuple[float, float]] | None = None
+    row_limits: list[tuple[float, float]] = field(default_factory=list)
+    bounds: list[tuple[float, float]] = field(default_factory=list)
     start: dict[int, float] = field(default_factory=dict)
     problems: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     seen: set[str] = field(default_factory=set)
@@ -308,10 +308,8 @@ def _check_complete(file: NlFile) -> None:
     """Raise if a segment is missing: no constraint may silently be lost."""
     missing = [f"C{i}" for i in range(file.rows) if i not in file.bodies]
     missing += [f"O{i}" for i in range(file.objectives) if f"O{i}" not in file.seen]
-    if file.rows and file.row_limits is None:
-        missing.append("r")
-    if file.variables and file.bounds is None:
-        missing.append("b")
+    missing += ["r"] if len(file.row_limits) < file.rows else []
+    missing += ["b"] if len(file.bounds) < file.variables else []
     if missing:
         raise ValueError(f"segments {', '.join(missing[:10])} are missing")
     rows, goals = (sum(map(len, file.linear[key].values())) for key in "JG")
