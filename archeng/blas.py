@@ -51,22 +51,20 @@ class _OneThread(ContextDecorator):
     def __enter__(self) -> None:
         own = self._own
         own.depth += 1
-        if own.depth > 1:
-            return
-        with self._lock:
-            self._inside += 1
-            self._limit(own)
+        if own.depth == 1:
+            with self._lock:
+                self._inside += 1
+                self._limit(own)
 
     def __exit__(self, *error: object) -> None:
         own = self._own
         own.depth -= 1
-        if own.depth > 0:
-            return
-        with self._lock:
-            self._inside -= 1
-            _restore(own.before)
-            if self._inside == 0:
-                _restore(self._shared)
+        if own.depth == 0:
+            with self._lock:
+                self._inside -= 1
+                _restore(own.before)
+                if self._inside == 0:
+                    _restore(self._shared)
 
     def look_again(self) -> None:
         """Say that a BLAS may have been loaded, as SciPy's and IPOPT's are when needed first."""

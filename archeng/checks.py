@@ -36,9 +36,7 @@ LONGEST = 1e9
 """Seconds, about 30 years; operating systems cannot wait for much longer."""
 
 _SHOWN = 200  # characters of a value in a message
-_CLOSE = (
-    0.8  # difflib's ratio: max_evaluation is close to max_evaluations, max_iter not to max_time
-)
+_CLOSE = 0.8  # of difflib: max_evaluation is close to max_evaluations, max_iter not to max_time
 _NO_HINTS: Mapping[str, str] = MappingProxyType({})
 
 

@@ -118,7 +118,9 @@ def _value(annotation: Any, data: Any) -> Any:
     if issubclass(kind, Enum):
         return kind[_a(str, data)]  # type: ignore[index]
     if issubclass(kind, np.random.Generator):
-        return _generator(data)
+        rng = np.random.default_rng(0)
+        rng.bit_generator.state = data
+        return rng
     return float(_a(int | float, data)) if kind is float else _a(kind, data)
 
 
@@ -155,12 +157,6 @@ def _tuple(kinds: tuple[Any, ...], data: Any) -> tuple[Any, ...]:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         return tuple(_value(kinds[0], entry) for entry in entries)
     return tuple(_value(kind, entry) for kind, entry in zip(kinds, entries, strict=True))
-
-
-def _generator(data: Any) -> np.random.Generator:
-    rng = np.random.default_rng(0)
-    rng.bit_generator.state = data
-    return rng
 
 
 def _encoded_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:

@@ -235,8 +235,7 @@ def _solution(model: Any, result: Result, results: Any) -> Solution:
     solution.message = result.message
     solution.objective["objective"] = {"Value": result.fun}
     symbols = SymbolMap()
-    root = model.model()
-    variables = {v.name: v for v in root.component_data_objects(Var, active=None)}
+    variables = {v.name: v for v in model.model().component_data_objects(Var, active=None)}
     for name, value in result.design.items():
         symbols.addSymbol(variables[name], name)
         solution.variable[name] = {"Value": value}

@@ -93,7 +93,7 @@ class Result:
 
     @property
     def design(self) -> Design:
-        """The best design by name: ``result.design["thickness"]``."""
+        """The best design by name, as in ``result.design["thickness"]``."""
         return Design(self.variables, self.x)
 
     @property
@@ -118,7 +118,7 @@ class Result:
 
     @property
     def n_infeasible_calls(self) -> int:
-        """Simulator calls at designs that violate an explicit constraint: 0."""
+        """Simulator calls at designs that violate an explicit constraint, 0 unless allowed."""
         return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
 
     @property

@@ -14,10 +14,10 @@ from archeng.cli import flags
 from archeng.cli.output import by_name, limits_text, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import find_model, imported, opened
-from archeng.cli.targets import opened_journal, study_or_file
+from archeng.cli.targets import study_or_file
 from archeng.diagnose import Diagnosis, diagnose
 from archeng.errors import InfeasibleModelError, ModelError, SettingsError
-from archeng.journal import is_database
+from archeng.journal import is_database, opened_journal
 from archeng.model import (
     FeasibleSet,
     Model,

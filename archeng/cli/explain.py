@@ -36,15 +36,10 @@ def explain(identifier: str | None) -> int:
         width = max(len(name) for name, _ in rows)
         sys.stdout.write("".join(f"{name:{width}}  {when}\n" for name, when in rows))
         return 0
-    sections = explanations(page)
-    sys.stdout.write(sections[_meant(identifier, list(sections))])
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    by_id = {section.split("\n")[0].strip(): section for section in sections}
+    sys.stdout.write(_plain(by_id[_meant(identifier, list(by_id))]))
     return 0
-
-
-def explanations(page: str) -> dict[str, str]:
-    """Return the sections of the page of errors, as plain text, by id."""
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
-    return {part.split("\n")[0].strip(): _plain(part) for part in parts}
 
 
 def _page() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -72,27 +73,23 @@ object_name = click.option(
 )
 
 
-def of_a_run(function: Any) -> Any:
-    """Declare what `run` and `resume` share beside the options of the table."""
-    for flag in (
-        as_json("Print the result as JSON, for scripts."),
-        switch("--quiet", help="No progress."),
-        file("--output", help="Save the result as JSON."),
-        object_name,
-    ):
-        function = flag(function)
-    return function
+def _all(*flags: Decorator) -> Decorator:
+    """Declare several flags, in their order."""
+    return lambda function: functools.reduce(lambda f, flag: flag(f), reversed(flags), function)
+
+
+of_a_run = _all(
+    object_name,
+    file("--output", help="Save the result as JSON."),
+    switch("--quiet", help="No progress."),
+    as_json("Print the result as JSON, for scripts."),
+)
+"""What `run` and `resume` share beside the options of the table."""
 
 
 def from_the_table(options: Iterable[Option]) -> Decorator:
     """Declare the flags of options; those that are not typed are None, or empty."""
-
-    def decorate(function: Any) -> Any:
-        for option in reversed([o for o in options if o.flag]):
-            function = _flag(option)(function)
-        return function
-
-    return decorate
+    return _all(*(_flag(option) for option in options if option.flag))
 
 
 def _flag(option: Option) -> Decorator:

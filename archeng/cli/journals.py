@@ -163,12 +163,8 @@ def dashboard(journal: str | None, port: int | None, no_browser: bool) -> int:
     sys.stdout.flush()
     if not no_browser:
         threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever(poll_interval=0.2)
-    finally:
-        server.server_close()
-        server.live.close()
+    with contextlib.closing(server.live), server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever(poll_interval=0.2)
     return 0
 
 

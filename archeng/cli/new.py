@@ -7,7 +7,6 @@ import re
 import shutil
 import tempfile
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ _IGNORED = re.compile(
     r"__pycache__|\.ipynb_checkpoints|\.pytest_cache|out|failed|run\.(html|pdf)"
     r"|.*\.(pyc|db|db-wal|db-shm|lock|orig)"
 )
+_NAMED = {FILE: ('^name = ".*"$', 'name = "{}"'), "README.md": (r"\A# .*$", "# {}")}
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{k}" for p in ("com", "lpt") for k in range(10))}
 
 
@@ -84,7 +84,7 @@ def new(
     chosen, study = all_templates[template], Path(directory) / name
     replaced = instantiate(chosen, name, study.parent, force)
     if as_json:
-        files = [str(study / file) for file in chosen.files()]
+        files = [str(study / file) for file in files_of(chosen)]
         made = {"study": str(study), "template": chosen.name, "files": files}
         write_json({**made, "replaced": [str(study / file) for file in replaced]})
     else:
@@ -92,32 +92,24 @@ def new(
     return 0
 
 
-@dataclass(frozen=True)
-class Template:
-    """A template: its name, what it is, and where."""
-
-    name: str
-    text: str
-    folder: Path
-
-    def files(self) -> list[Path]:
-        """Return the files of a copy, relative to its folder, in the order of their names."""
-        files = (p.relative_to(self.folder) for p in self.folder.rglob("*") if p.is_file())
-        return sorted(f for f in files if not any(map(_IGNORED.fullmatch, f.parts)))
-
-
-def templates() -> dict[str, Template]:
-    """Return the templates that came with archeng, by name; raise if there are none."""
+def templates() -> dict[str, Path]:
+    """Return the folders of the templates that came with archeng; raise if there are none."""
     package = Path(archeng.__file__).resolve().parent
     for folder in (package / "templates", package.parent / "templates"):  # a wheel; a clone
         folders = [p.parent for p in folder.glob(f"*/{FILE}")]
         if folders:
             ordered = sorted(folders, key=lambda p: (p.name != DEFAULT, p.name))
-            return {p.name: Template(p.name, _description(p), p) for p in ordered}
+            return {p.name: p for p in ordered}
     raise StudyFileError(f"{package}: this installation of archeng has no templates.")
 
 
-def instantiate(template: Template, name: str, parent: Path, force: bool) -> list[Path]:
+def files_of(template: Path) -> list[Path]:
+    """Return the files of a copy, relative to its folder, in the order of their names."""
+    files = (p.relative_to(template) for p in template.rglob("*") if p.is_file())
+    return sorted(f for f in files if not any(map(_IGNORED.fullmatch, f.parts)))
+
+
+def instantiate(template: Path, name: str, parent: Path, force: bool) -> list[Path]:
     """Make the folder of a new study; return its files that were there before and are replaced.
 
     Nothing is written if anything is wrong. With ``force`` only files of the template are
@@ -140,17 +132,17 @@ def instantiate(template: Template, name: str, parent: Path, force: bool) -> lis
     return replaced
 
 
-def _make(template: Template, name: str, target: Path) -> None:
+def _make(template: Path, name: str, target: Path) -> None:
     """Write the copy aside, then put it into its place."""
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as workshop:
         made = Path(workshop) / name
-        for file in template.files():
+        for file in files_of(template):
             (made / file).parent.mkdir(parents=True, exist_ok=True)
-            _copy(template.folder / file, made / file, name)
+            _copy(template / file, made / file, name)
         if not target.exists():
             made.rename(target)
             return
-        for file in template.files():
+        for file in files_of(template):
             (target / file).parent.mkdir(parents=True, exist_ok=True)
             os.replace(made / file, target / file)
 
@@ -159,16 +151,14 @@ def check_name(name: str) -> None:
     """Raise unless a name is good for a study and its folder."""
     if NAME.fullmatch(name) is not None and name.lower() not in _RESERVED:
         return
-    hint = ""
-    if "/" in name or "\\" in name:
-        hint = " A folder is named by --directory."
+    hint = " A folder is named by --directory." if "/" in name or "\\" in name else ""
     raise StudyFileError(
         f"{name!r} is not a name for a study: letters, digits, - and _, beginning with a letter, "
         f"at most 64.{hint}"
     )
 
 
-def _check_target(template: Template, target: Path, force: bool) -> list[Path]:
+def _check_target(template: Path, target: Path, force: bool) -> list[Path]:
     """Raise if a copy must not be made there; return the files that it replaces."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise StudyFileError(f"{target}: is a file or a link, not a folder; choose another name.")
@@ -180,7 +170,7 @@ def _check_target(template: Template, target: Path, force: bool) -> list[Path]:
             "replace the files of the template in it (journals, results and other files stay)."
         )
     replaced = []
-    for file in template.files():
+    for file in files_of(template):
         for part in (target / file, *(target / p for p in file.parents if p != Path())):
             if part.is_symlink():
                 raise StudyFileError(f"{part}: is a link; nothing has been written.")
@@ -195,14 +185,12 @@ def _check_target(template: Template, target: Path, force: bool) -> list[Path]:
 
 def _copy(source: Path, made: Path, name: str) -> None:
     """Copy a file; the study's name goes into ``study.toml`` and the title of the README."""
-    if source.name not in (FILE, "README.md"):
+    if source.name not in _NAMED:
         shutil.copy(source, made)
         return
+    old, new = _NAMED[source.name]
     text = source.read_text(encoding="utf-8")
-    if source.name == FILE:
-        text = re.sub(r'^name = ".*"$', f'name = "{name}"', text, count=1, flags=re.MULTILINE)
-    else:
-        text = re.sub(r"\A# .*$", f"# {name}", text, count=1, flags=re.MULTILINE)
+    text = re.sub(old, new.format(name), text, count=1, flags=re.MULTILINE)
     made.write_text(text, encoding="utf-8")
 
 
@@ -212,20 +200,23 @@ def _description(folder: Path) -> str:
     return " ".join(paragraphs[1].split())
 
 
-def _list(all_templates: dict[str, Template], as_json: bool) -> None:
+def _list(all_templates: dict[str, Path], as_json: bool) -> None:
     if as_json:
-        write_json([{"name": t.name, "description": t.text} for t in all_templates.values()])
+        about = all_templates.items()
+        write_json([{"name": name, "description": _description(t)} for name, t in about])
         return
     width = max(map(len, all_templates)) + 2
-    for t in all_templates.values():
-        write(t.name.ljust(width) + ("\n" + " " * width).join(textwrap.wrap(t.text, 96 - width)))
+    for name, template in all_templates.items():
+        lines = textwrap.wrap(_description(template), 96 - width)
+        write(name.ljust(width) + ("\n" + " " * width).join(lines))
     write(f"\narcheng new my_study --template NAME   (default: {DEFAULT})")
 
 
-def _made(template: Template, target: Path, replaced: list[Path]) -> str:
+def _made(template: Path, target: Path, replaced: list[Path]) -> str:
     text = f"{target}: a new study from the template {template.name}\n"
-    text += textwrap.fill(template.text, 88, initial_indent="  ", subsequent_indent="  ") + "\n\n"
-    for file in template.files():
+    about = _description(template)
+    text += textwrap.fill(about, 88, initial_indent="  ", subsequent_indent="  ") + "\n\n"
+    for file in files_of(template):
         text += f"  {target / file}{' (replaced)' if file in replaced else ''}\n"
     return text + (
         "\nwhat to do next:\n"

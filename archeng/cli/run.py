@@ -14,9 +14,9 @@ from archeng.cli import flags
 from archeng.cli.output import check_place, result_data, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import OpenStudy, opened
-from archeng.cli.targets import journal_of, opened_journal, study_beside, study_or_file
+from archeng.cli.targets import journal_of, study_beside, study_or_file
 from archeng.errors import JournalError, SimulatorError, StudyFileError
-from archeng.journal import Journal
+from archeng.journal import Journal, opened_journal
 from archeng.model import as_model
 from archeng.options import LIMIT_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES, OnResume
 from archeng.result import Result, Status
@@ -229,7 +229,13 @@ def make_free(journal: Path, again: str, force: bool) -> None:
     """
     if not journal.exists() or (journal.is_file() and journal.stat().st_size == 0):
         return
-    calls = _calls(journal)
+    try:
+        with contextlib.closing(Journal.read(journal)) as reader:
+            calls = sum(reader.count().values())
+    except JournalError as error:
+        raise JournalError(
+            f"{error} It is not overwritten: choose another file with --journal."
+        ) from error
     if not force:
         raise JournalError(
             f"{journal}: exists already, with {calls} calls. {again} goes on with it. --force "
@@ -238,17 +244,6 @@ def make_free(journal: Path, again: str, force: bool) -> None:
         )
     kept = _move(journal)
     sys.stderr.write(f"archeng: the old journal is kept as {kept}\n")
-
-
-def _calls(journal: Path) -> int:
-    try:
-        reader = Journal.read(journal)
-    except JournalError as error:
-        raise JournalError(
-            f"{error} It is not overwritten: choose another file with --journal."
-        ) from error
-    with contextlib.closing(reader):
-        return sum(reader.count().values())
 
 
 def _move(journal: Path) -> Path:

@@ -6,11 +6,12 @@ A study has a model, a simulator, options and, if wanted, workers of its own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from archeng.cli.study_file import Source, StudyFile
+from archeng.cli.study_file import StudyFile
 from archeng.errors import ArchengError, ModelError
 from archeng.model import Model, as_model, is_importable, is_pyomo, of_casadi
 
@@ -39,40 +40,32 @@ class OpenStudy:
 @contextlib.contextmanager
 def opened(target: StudyFile | Path, name: str | None = None) -> Iterator[OpenStudy]:
     """Import the files of a study; ``name`` is that of the model object, if given."""
-    if isinstance(target, StudyFile):
-        with _from_toml(target, name) as study:
-            yield study
-        return
-    with imported(target) as module:
-        yield OpenStudy(
-            find_model(module, name), getattr(module, "simulator", None), _options_of(module)
-        )
-
-
-@contextlib.contextmanager
-def _from_toml(study: StudyFile, name: str | None) -> Iterator[OpenStudy]:
     with contextlib.ExitStack() as stack:
-        modules: dict[Path, ModuleType] = {}
+        if isinstance(target, StudyFile):
+            yield _from_toml(target, name, lambda path: stack.enter_context(imported(path)))
+        else:
+            module = stack.enter_context(imported(target))
+            simulator = getattr(module, "simulator", None)
+            yield OpenStudy(find_model(module, name), simulator, _options_of(module))
 
-        def module(source: Source) -> ModuleType:
-            path = source.path.resolve()
-            if path not in modules:
-                modules[path] = stack.enter_context(imported(source.path))
-            return modules[path]
 
-        model: Any = study.model.path
-        if model.suffix == ".py":
-            model = find_model(module(study.model), name or study.model.name)
-        simulator, own = None, None
-        if study.simulator is not None:
-            own = module(study.simulator)
-            simulator = _object(own, study.simulator.name or "simulator")
-        workers: Any = contextlib.nullcontext()
-        if study.workers is not None:
-            workers = _workers(module(study.workers), str(study.workers.name))
-        _send_by_value(study.folder, own)
-        options = {**study.options, "journal": study.journal}
-        yield OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
+def _from_toml(
+    study: StudyFile, name: str | None, importer: Callable[[Path], ModuleType]
+) -> OpenStudy:
+    module = functools.cache(importer)  # several objects may be in one file
+    model: Any = study.model.path
+    if model.suffix == ".py":
+        model = find_model(module(model.resolve()), name or study.model.name)
+    simulator, own = None, None
+    if study.simulator is not None:
+        own = module(study.simulator.path.resolve())
+        simulator = _object(own, study.simulator.name or "simulator")
+    workers: Any = contextlib.nullcontext()
+    if study.workers is not None:
+        workers = _workers(module(study.workers.path.resolve()), str(study.workers.name))
+    _send_by_value(study.folder, own)
+    options = {**study.options, "journal": study.journal}
+    return OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
 
 
 @contextlib.contextmanager

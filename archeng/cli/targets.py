@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
 from archeng.errors import StudyFileError
-from archeng.journal import Journal, is_still, readable
+from archeng.journal import opened_journal
 from archeng.records import CallRecord
 from archeng.result import Result
 from archeng.runner import read_journal
@@ -25,11 +24,6 @@ def study_or_file(argument: str | None, command: str) -> StudyFile | Path:
     """Return the study of a folder or of a ``study.toml``, or the path of another file.
 
     ``argument`` is as typed (None: the present folder), ``command`` goes into the message.
-
-    Raises
-    ------
-    StudyFileError
-        If there is no study, or its file is wrong.
     """
     path = Path(argument or ".")
     if path.is_dir():
@@ -40,13 +34,7 @@ def study_or_file(argument: str | None, command: str) -> StudyFile | Path:
 
 
 def journal_of(argument: str | None, command: str) -> Path:
-    """Return the journal of a study, or the journal itself.
-
-    Raises
-    ------
-    StudyFileError
-        If there is no study, or it has no journal yet.
-    """
+    """Return the journal of a study, which must have one, or the journal itself."""
     target = study_or_file(argument, command)
     if isinstance(target, Path):
         return target
@@ -63,13 +51,6 @@ def study_beside(journal: Path) -> StudyFile | None:
         return None
     study = read_study(journal.parent / FILE)
     return study if study.journal.resolve() == journal.resolve() else None
-
-
-@contextlib.contextmanager
-def opened_journal(path: Path) -> Iterator[Journal]:
-    """Open a journal to look at it; strange contents are errors about that journal."""
-    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
-        yield journal
 
 
 @dataclass(frozen=True, eq=False)

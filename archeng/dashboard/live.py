@@ -77,7 +77,7 @@ class Live:
         """Name of the study."""
         return self._view.result.name
 
-    def state(self, known: int) -> dict[str, Any]:
+    def state(self, known: str) -> dict[str, Any]:
         """Return what the page shows; only what changes every second if it knows the version."""
         view = self._view
         about: dict[str, Any] = {
@@ -85,7 +85,7 @@ class Live:
             "age": round(time.time() - view.since, 1),
             "error": self._error,
         }
-        return about if known == view.version else {**about, **view.data}
+        return about if known == str(view.version) else {**about, **view.data}
 
     def figure(self, kind: str) -> bytes:
         """Return a figure as SVG, drawn when it is first asked for.

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from archeng.checks import needed
 from archeng.dashboard.live import Live
 from archeng.errors import SettingsError
 from archeng.report import style_sheet
-from archeng.report.figures.style import check_matplotlib
 
 logger = logging.getLogger("archeng")
 
@@ -94,7 +94,7 @@ class DashboardServer(ThreadingHTTPServer):
 
 def serve(path: str | Path, port: int | None = None) -> DashboardServer:
     """Return a server for a journal; call its ``serve_forever``."""
-    check_matplotlib()  # now, and not when the first figure is drawn
+    needed("matplotlib", "plot")  # now, and not when the first figure is drawn
     live = Live(path)
     server = DashboardServer(live, port)
     live.start()
@@ -118,7 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
             text = files("archeng.dashboard").joinpath("assets", name).read_text(encoding="utf-8")
             self._send(style_sheet() + text if kind == "text/css" else text, kind=kind)
         elif parts.path == "/state":
-            self._state(parse_qs(parts.query).get("version", ["0"])[0])
+            known = parse_qs(parts.query).get("version", ["0"])[0]
+            self._send(json.dumps(self.server.live.state(known)), kind="application/json")
         elif parts.path.startswith("/figure/") and parts.path.endswith(".svg"):
             self._figure(parts.path[len("/figure/") : -len(".svg")])
         else:
@@ -144,11 +145,6 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         own_origin = origin is None or self.server.is_ours(origin.removeprefix("http://"))
         return "" if (own_site or link) and own_origin else "Refused: another site asked."
-
-    def _state(self, known: str) -> None:
-        version = int(known) if known.isascii() and known.isdigit() and len(known) < 12 else 0
-        data = json.dumps(self.server.live.state(version))
-        self._send(data, kind="application/json")
 
     def _figure(self, kind: str) -> None:
         try:

@@ -34,7 +34,6 @@ from archeng.diagnose.graph import (
     median,
 )
 from archeng.model import Model
-from archeng.model.functions import dense
 from archeng.model.tolerance import typical
 from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats
@@ -269,8 +268,8 @@ def system_of(model: Model, rng: np.random.Generator) -> LimitSystem:
         size=np.ones(len(quantities) + len(guards)),
         linear=np.concatenate((linear, np.eye(len(free)))),
         offset=np.concatenate((offset, np.zeros(len(free)))),
-        true=ca.Function("rows", [x], [dense(ca.vertcat(*rows, x))]),
-        safe=ca.Function("safe", [x], [dense(everything)]),
+        true=ca.Function("rows", [x], [ca.densify(ca.vertcat(*rows, x))]),
+        safe=ca.Function("safe", [x], [ca.densify(everything)]),
         jacobian=ca.Function("jacobian", [x], [ca.jacobian(everything, x)]),
         compared=ca.Function("compared", [x], [ca.vertcat(*(_compared(row) for row in rows))]),
         kept=kept,

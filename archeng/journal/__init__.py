@@ -2,7 +2,14 @@
 
 from archeng.journal.database import StoredCall, is_database
 from archeng.journal.lock import is_written
-from archeng.journal.store import Journal, finished_designs, has_log, is_still, readable
+from archeng.journal.store import (
+    Journal,
+    finished_designs,
+    has_log,
+    is_still,
+    opened_journal,
+    readable,
+)
 
 __all__ = [
     "Journal",
@@ -12,5 +19,6 @@ __all__ = [
     "is_database",
     "is_still",
     "is_written",
+    "opened_journal",
     "readable",
 ]

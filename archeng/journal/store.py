@@ -315,6 +315,13 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def opened_journal(path: str | Path) -> Iterator[Journal]:
+    """Open a journal to look at it; strange contents are errors about that journal."""
+    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
+        yield journal
+
+
 def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, CallRecord]:
     """Return all well-ended calls in a journal, by the bytes of their design.
 
@@ -323,7 +330,7 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
     JournalError
         If the journal has other variables.
     """
-    with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
+    with opened_journal(path) as journal:
         stored = journal.header()["element_names"]
         if stored != list(names):
             raise JournalError(

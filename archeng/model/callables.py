@@ -21,6 +21,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import casadi as ca
@@ -74,7 +75,7 @@ class PythonFunction:
         hess: Callable[[Floats, Floats], Any] | None = None,
         rel_step: Any = None,
     ) -> None:
-        self.name, self.n, self.n_calls = name, len(at), 0
+        self.name, self.n = name, len(at)
         self._function, self._size = function, size
         self._jac, self._hess = jac, hess
         self._rel_step = _FIRST if rel_step is None else np.abs(np.asarray(rel_step, dtype=float))
@@ -92,7 +93,8 @@ class PythonFunction:
                 raise ModelError(
                     f"Constraint {name}: jac must return shape {(self.m, self.n)}, got {shape}."
                 )
-        self._cells: dict[bytes, Floats] = {}
+        self._spacing = size / _GRID
+        self._second_in_cell = lru_cache(_MOST_CELLS)(self._second_at)
         self._bridges: list[Any] = []
 
     def __call__(self, symbols: Any) -> Any:
@@ -119,10 +121,9 @@ class PythonFunction:
         return np.asarray(self._guarded(self._function, x, (self.m,)), dtype=float)
 
     def _guarded(self, function: Any, x: Any, shape: tuple[int, ...], *more: Any) -> Any:
-        self.n_calls += 1
         try:
             with np.errstate(all="ignore"):
-                value = np.asarray(function(x.copy(), *more))
+                value = _full(function(x.copy(), *more))
             if value.size != math.prod(shape):
                 raise TypeError(f"expected shape {shape}, got {value.shape}")
             return value.reshape(shape)
@@ -138,9 +139,7 @@ class PythonFunction:
     def _jacobian(self, x: Floats) -> Floats:
         """Jacobian (m, n)."""
         if callable(self._jac):
-            jac = self._jac
-            value = self._guarded(lambda at: _full(jac(at)), x, (self.m, self.n))
-            return np.asarray(value, dtype=float)
+            return np.asarray(self._guarded(self._jac, x, (self.m, self.n)), dtype=float)
         if self._jac == "cs":
             return self._complex_steps(x)
         return _differences(self._values, x, self._rel_step * self._sizes(x))
@@ -157,27 +156,21 @@ class PythonFunction:
         """Return derivatives (m n, n) of the Jacobian, stored column by column."""
         n, m = self.n, self.m
         if self._hess is not None:
-            hess = self._hess
-            slices = [
-                self._guarded(lambda at, v: _full(hess(at, v)), x, (n, n), unit)
-                for unit in np.eye(m)
-            ]
+            slices = [self._guarded(self._hess, x, (n, n), unit) for unit in np.eye(m)]
             return np.asarray(np.stack(slices), dtype=float).reshape(m * n, n, order="F")
-        spacing = self._size / _GRID
-        cell = np.round(x / spacing)
-        key = cell.tobytes()
-        if key not in self._cells:
-            if len(self._cells) >= _MOST_CELLS:
-                self._cells.clear()
-            second = self._second_at(cell * spacing)
-            self._cells[key] = np.where(np.isfinite(second), second, 0.0)
-        return self._cells[key]
+        return self._second_in_cell(np.round(x / self._spacing).tobytes())
 
-    def _second_at(self, x: Floats) -> Floats:
+    def _second_at(self, cell: bytes) -> Floats:
+        """Return differences at the middle of a cell of the grid, 0 where they are undefined."""
+        x = np.frombuffer(cell) * self._spacing
         sizes = self._sizes(x)
         if self._jac is None:
-            return _second_differences(self._values, x, _SECOND * sizes)
-        return _differences(lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes)
+            second = _second_differences(self._values, x, _SECOND * sizes)
+        else:
+            second = _differences(
+                lambda at: self._jacobian(at).reshape(-1, order="F"), x, _FIRST * sizes
+            )
+        return np.where(np.isfinite(second), second, 0.0)
 
     def _sizes(self, x: Floats) -> Floats:
         return np.maximum(np.abs(x), _SMALL * self._size)
@@ -255,15 +248,8 @@ def bridged(n: int, m: int, values: Evaluate, first: Evaluate, second: Evaluate)
 
 def remembering(call: Evaluate) -> Evaluate:
     """Return a function that computes nothing twice in a row at the same point."""
-    last: list[Any] = [None, None]
-
-    def evaluate(x: Floats) -> Floats:
-        key = x.tobytes()
-        if last[0] != key:
-            last[:] = key, call(x)
-        return np.asarray(last[1])
-
-    return evaluate
+    last = lru_cache(1)(lambda point: np.asarray(call(np.frombuffer(point))))
+    return lambda x: last(x.tobytes())
 
 
 def _differences(function: Evaluate, x: Floats, steps: Floats) -> Floats:

@@ -106,9 +106,7 @@ def _compile(
                 lower[free[i]] = upper[free[i]] = value
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
-    feasible_set = _assemble(
-        model, free, template, (low, high), merged, linear, nonlinear, x, notes
-    )
+    feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
     return replace(feasible_set, functions=(*model.functions, *kept))
 
 
@@ -116,7 +114,8 @@ def _assemble(
     model: Model,
     free: Any,
     template: Floats,
-    box: tuple[Floats, Floats],
+    low: Floats,
+    high: Floats,
     merged: Mapping[int, list[str]],
     linear: list[_PendingRow],
     nonlinear: list[_PendingRow],
@@ -124,7 +123,6 @@ def _assemble(
     notes: list[str],
 ) -> FeasibleSet:
     """Let CasADi derive the functions; ``merged`` are the rows that went into each bound."""
-    low, high = box
     names = model.element_names()
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
@@ -136,13 +134,12 @@ def _assemble(
     jacobian = ca.jacobian(curved, x)
     weights = type(x).sym("w", len(nonlinear))
     hessian, _ = ca.hessian(ca.dot(weights, curved), x)
-    variables = model.variables
     with np.errstate(over="ignore"):  # bounds of 1e308
         width = (high - low) / 5.0
-    start, scale = (values[free] for values in stacked(variables, "start", "scale"))
+    start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
     return FeasibleSet(
         name=model.name,
-        variables=variables,
+        variables=model.variables,
         free=free,
         template=template,
         free_names=tuple(names[i] for i in free),
@@ -202,7 +199,7 @@ def _implied(
     active = always_active(LinearRows(*_linear_terms(linear, x), lower, upper, equality), near)
     forced = [(linear[j], value) for j, value in active.items() if j < len(linear)]
     curved = [r for r in nonlinear if not r.info.equality]
-    pairs = opposite_pairs([(r.expression, r.lower, r.upper) for r in curved], x, near)
+    pairs = opposite_pairs(curved, x, near)
     forced += [(curved[j], value) for j, value in pairs.items()]
     pinned = {j - len(linear): value for j, value in active.items() if j >= len(linear)}
     if len(pinned) == x.numel():  # one design: there is no need for room
@@ -256,19 +253,16 @@ def _absorb_bounds(
 
     ``merged`` collects, for each variable, the constraints that went into its bounds.
     """
-    kept = []
-    alone = [r for r, single in zip(rows, _single(rows, x), strict=True) if single]
+    touched, _ = ca.jacobian_sparsity(_stack(rows, x), x).get_triplet()
+    counts = np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows))
+    alone = [r for r, k in zip(rows, counts, strict=True) if k == 1 and not r.info.equality]
     linear = [r for r, curved in zip(alone, _curved(alone, x), strict=True) if not curved]
-    terms = zip(*_linear_terms(linear, x), strict=True)
-    terms_of = dict(zip(map(id, linear), terms, strict=True))
-    for row in rows:
-        gradient, offset = terms_of.get(id(row), (np.zeros(0), 0.0))
-        touched = np.flatnonzero(gradient)
-        bare = len(touched) == 1 and abs(gradient[touched[0]]) == 1.0 and offset == 0.0
-        if not bare or row.info.equality:
-            kept.append(row)
+    absorbed = set()
+    for row, gradient, offset in zip(linear, *_linear_terms(linear, x), strict=True):
+        i = int(np.argmax(np.abs(gradient)))
+        if abs(gradient[i]) != 1.0 or offset != 0.0:
             continue
-        i = int(touched[0])
+        absorbed.add(row.index)
         a, b = (row.lower, row.upper) if gradient[i] > 0 else (-row.upper, -row.lower)
         low[i], high[i] = max(low[i], a), min(high[i], b)
         merged[i].append(str(row.info))
@@ -279,7 +273,7 @@ def _absorb_bounds(
                 f"they ask for at least {low[i]:g} and at most {high[i]:g}.",
                 [str(row.info), f"bounds of {names[i]}"],
             )
-    return kept
+    return [row for row in rows if row.index not in absorbed]
 
 
 def _split(rows: list[_PendingRow], x: Any) -> tuple[list[_PendingRow], list[_PendingRow]]:
@@ -297,27 +291,17 @@ def _depends(rows: list[_PendingRow], x: Any, order: int) -> list[bool]:
     return list(ca.which_depends(_stack(rows, x), x, order, True)) if rows else []
 
 
-def _single(rows: list[_PendingRow], x: Any) -> list[bool]:
-    """Which rows depend on one variable only."""
-    touched, _ = ca.jacobian_sparsity(_stack(rows, x), x).get_triplet()
-    return list(np.bincount(np.array(touched, dtype=np.intp), minlength=len(rows)) == 1)
-
-
 def _curved(rows: list[_PendingRow], x: Any) -> list[bool]:
     """Which rows are not linear: a second derivative, or an operation that jumps.
 
     A step (floor, sign, a comparison, ...) has derivative zero, so derivatives alone would
     call ``x + 5 * (x > 2)`` linear.
     """
-    return [
-        bend or _jumps(row.expression, x)
-        for row, bend in zip(rows, _depends(rows, x, order=2), strict=True)
-    ]
-
-
-def _jumps(expression: Any, x: Any) -> bool:
-    function = ca.Function("row", [x], [expression])
-    return any(function.instruction_id(k) not in _SMOOTH for k in range(function.n_instructions()))
+    curved = _depends(rows, x, order=2)
+    for j in np.flatnonzero(np.logical_not(curved)):
+        f = ca.Function("row", [x], [rows[j].expression])
+        curved[j] = any(f.instruction_id(k) not in _SMOOTH for k in range(f.n_instructions()))
+    return curved
 
 
 def _linear_terms(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats]:

@@ -99,8 +99,7 @@ def with_defaults(
     chosen = [r for c in constraints if c.needs_default for r in c.rows if r.is_equality]
     if not chosen:
         return tuple(constraints)
-    rows = [(r.expression, r.lower, r.upper) for c in constraints for r in c.rows]
-    box = declared_box(variables, rows, symbols)
+    box = declared_box(variables, [r for c in constraints for r in c.rows], symbols)
     near = neighbourhood(*box, *stacked(variables, "start", "scale"))
     widths = default_half_widths(
         [r.expression for r in chosen], [r.lower for r in chosen], symbols, near
@@ -133,35 +132,26 @@ def check_limits(row: Row, where: str) -> None:
 def constants_of(expression: Any, symbols: Any) -> list[float]:
     """Return all numbers that appear in an expression."""
     function = ca.Function("f", [symbols], [expression], {"allow_free": True})
-    is_sx = isinstance(expression, ca.SX)
     constants: list[float] = []
     for k in range(function.n_instructions()):
         if function.instruction_id(k) == ca.OP_CONST:
-            if is_sx:
-                constants.append(float(function.instruction_constant(k)))
-            else:
-                value = function.instruction_MX(k).to_DM()
-                constants.extend(np.asarray(value, dtype=float).reshape(-1))
+            scalar = isinstance(expression, ca.SX)
+            value = (
+                function.instruction_constant(k) if scalar else function.instruction_MX(k).to_DM()
+            )
+            constants.extend(np.asarray(value, dtype=float).reshape(-1))
     return constants
 
 
 # -- reading relations ----------------------------------------------------------------------
 
 
-def is_symbolic(value: Any) -> bool:
-    """Whether ``value`` is a CasADi expression (SX or MX)."""
-    return isinstance(value, ca.SX | ca.MX)
-
-
 def rows_of_relation(relation: Any, label: str) -> list[Row]:
     """Split a relation, element by element, into rows.
 
-    Raises
-    ------
-    ModelError
-        If it is not a relation: a plain expression, a Python bool, ``!=``, ``and``, ...
+    What is no relation is refused: a plain expression, a Python bool, ``!=``, ``and``, ...
     """
-    if not is_symbolic(relation):
+    if not isinstance(relation, ca.SX | ca.MX):
         raise ModelError(
             f"{label}: expected a CasADi relation such as `x <= 3`, got {shown(relation)}. "
             "If both sides are numbers the comparison was done by Python; at least one side "
@@ -174,7 +164,7 @@ def rows_of_relation(relation: Any, label: str) -> list[Row]:
 
 def rows_of_expression(expression: Any, lower: Any, upper: Any, label: str) -> list[Row]:
     """Rows of a plain expression with ``lower=`` and ``upper=`` (scalars or same shape)."""
-    if not is_symbolic(expression):
+    if not isinstance(expression, ca.SX | ca.MX):
         raise ModelError(f"{label}: expected a CasADi expression, got {shown(expression)}.")
     if _is_relation(expression):
         raise ModelError(

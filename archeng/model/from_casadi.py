@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,6 @@ from archeng.model.constraint import Constraint, Row, elements_of, half_width, s
 from archeng.model.domain import refusal
 from archeng.model.model import Model
 from archeng.model.variable import Floats, vector
-
-_REAL = getattr(ca, "OPTI_DOMAIN_REAL", 0)  # Opti's own number; older CasADi has no other
 
 
 @named_options(ModelError, IMPORT_HINTS)
@@ -72,8 +71,8 @@ def from_nlp(
     width = [None] * n if scale is None else vector("scale", scale, n)
     for label, a, b, start, deviation in zip(labels, low, high, first, width, strict=True):
         model.variable(label, lower=a, upper=b, start=start, scale=deviation)
-    g, f = _rebuild(x, nlp, model.symbols, _parameter(nlp, p))
-    _add_rows(model, g, lbg, ubg, row_names, tolerance, ["nlp"] * g.numel())
+    value = _parameter(nlp, p)
+    f = _add_rows(model, x, nlp, value, (lbg, ubg), lambda i: "nlp", tolerance, row_names)
     if objective:
         _keep_objective(model, f, "the nlp dictionary has no objective 'f' to take its place.")
     return model
@@ -113,18 +112,14 @@ def from_opti(
     if not isinstance(opti, ca.Opti):
         raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
     flag("objective", objective, ModelError)
-    kinds = opti.advanced.get_meta
-    symbols = [s for s in opti.advanced.symvar() if kinds(s).type == ca.OPTI_VAR]
-    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
-    labels = own if names is None else texts("names", names, len(symbols), ModelError)
-    _check_domains(opti, symbols, labels)
-    value, lbg, ubg = _opti_numbers(opti)
-    every = ca.vertcat(*(ca.vec(s) for s in symbols))
+    variables = _opti_variables(opti, names)
+    value, *limits = _opti_numbers(opti)
+    every = ca.vertcat(*(ca.vec(s) for _, s in variables))
     start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
     width = None if scale is None else vector("scale", scale, every.numel())
     model = Model(name, symbols="MX")
     end = 0
-    for label, symbol in zip(labels, symbols, strict=True):
+    for label, symbol in variables:
         begin, end, shape = end, end + symbol.numel(), _shape(symbol)
         first, deviation = (
             None if values is None else values[begin:end].reshape(shape, order="F")
@@ -132,9 +127,7 @@ def from_opti(
         )
         model.variable(label, start=first, scale=deviation, shape=shape)
     nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
-    g, f = _rebuild(every, nlp, model.symbols, value)
-    sources = [_opti_source(opti, i) for i in range(g.numel())]
-    _add_rows(model, g, lbg, ubg, None, tolerance, sources)
+    f = _add_rows(model, every, nlp, value, limits, partial(_opti_source, opti), tolerance)
     if objective:
         f = None if f.is_constant() else f
         _keep_objective(
@@ -165,11 +158,28 @@ def _keep_objective(model: Model, f: Any, missing: str) -> None:
     model.set_objective(f)
 
 
+def _opti_variables(opti: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """Return names and symbols of the variables: no parameters, no multipliers."""
+    meta = opti.advanced.get_meta
+    symbols = [s for s in opti.advanced.symvar() if meta(s).type == ca.OPTI_VAR]
+    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
+    labels = own if names is None else texts("names", names, len(symbols), ModelError)
+    variables = list(zip(labels, symbols, strict=True))
+    problems = {
+        label: [refusal("integer", "opti.set_domain")]
+        for label, symbol in variables
+        if meta(symbol).domain != ca.OPTI_DOMAIN_REAL
+    }
+    if problems:
+        raise UnsupportedModelError("The Opti", problems)
+    return variables
+
+
 def _opti_numbers(opti: Any) -> tuple[Floats, Floats, Floats]:
     """Return the values of the parameters, and the limits (m,) of the rows."""
     try:
         value, lbg, ubg = (
-            np.asarray(opti.value(e, opti.initial()), dtype=float).reshape(-1)
+            np.array(opti.value(e, opti.initial()), dtype=float).reshape(-1)
             for e in (opti.p, opti.lbg, opti.ubg)
         )
     except RuntimeError as error:
@@ -182,43 +192,39 @@ def _opti_numbers(opti: Any) -> tuple[Floats, Floats, Floats]:
 
 def _add_rows(
     model: Model,
-    g: Any,
-    lbg: ArrayLike,
-    ubg: ArrayLike,
-    row_names: Sequence[str] | None,
+    x: Any,
+    nlp: Mapping[str, Any],
+    p: Floats,
+    limits: Sequence[ArrayLike],
+    source: Callable[[int], str],
     tolerance: float | None,
-    sources: Sequence[str],
-) -> None:
-    m = g.numel()
-    if m == 0:
-        return
-    low, high = vector("lbg", lbg, m), vector("ubg", ubg, m)
-    labels = [f"g[{i}]" for i in range(m)]
-    if row_names is not None:
-        labels = texts("row_names", row_names, m, ModelError)
-    width = half_width(tolerance, "The imported rows")
-    rows = [Row(e, a, b) for e, a, b in zip(elements_of(g), low, high, strict=True)]
-    model.add_constraints(
-        [
-            Constraint(label, (row,), width, source)
-            for label, row, source in zip(labels, rows, sources, strict=True)
-        ]
-    )
-
-
-def _rebuild(x: Any, nlp: Mapping[str, Any], fresh: Any, value: Floats) -> tuple[Any, Any]:
-    """Rows and objective as expressions of fresh symbols, parameters replaced by numbers."""
-    p, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
+    row_names: Sequence[str] | None = None,
+) -> Any:
+    """Add the rows, and return the objective: of the model's symbols, parameters as numbers."""
+    symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
     f = nlp.get("f")
     outputs = [ca.densify(g)] if f is None else [ca.densify(g), f]
     try:
-        function = ca.Function("nlp", [x, p], outputs)
+        function = ca.Function("nlp", [x, symbols], outputs)
     except RuntimeError as error:
         raise ModelError(
             f"The constraints contain symbols that are neither in x nor in p: {_last_lines(error)}"
         ) from error
-    new_g, *new_f = function.call([fresh, value], True, False)
-    return new_g, (new_f[0] if new_f else None)
+    rows, *objective = function.call([model.symbols, p], True, False)
+    m = rows.numel()
+    if m:
+        low, high = vector("lbg", limits[0], m), vector("ubg", limits[1], m)
+        own = [f"g[{i}]" for i in range(m)]
+        labels = own if row_names is None else texts("row_names", row_names, m, ModelError)
+        width = half_width(tolerance, "The imported rows")
+        together = zip(labels, elements_of(rows), low, high, strict=True)
+        model.add_constraints(
+            [
+                Constraint(label, (Row(e, a, b),), width, source(i))
+                for i, (label, e, a, b) in enumerate(together)
+            ]
+        )
+    return objective[0] if objective else None
 
 
 def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
@@ -240,29 +246,13 @@ def _symbol_names(x: Any) -> list[str]:
     return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
 
 
-def _check_domains(opti: Any, symbols: Sequence[Any], labels: Sequence[str]) -> None:
-    """Raise if a variable is not a real number."""
-    integers = [
-        label
-        for label, symbol in zip(labels, symbols, strict=True)
-        if getattr(opti.advanced.get_meta(symbol), "domain", _REAL) != _REAL
-    ]
-    if integers:
-        problems = dict.fromkeys(integers, (refusal("integer", "opti.set_domain"),))
-        raise UnsupportedModelError("The Opti", problems)
-
-
 def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Return the limits (m,) of the rows, stepped inside where a constraint is strict."""
-    low, high, k = lower.copy(), upper.copy(), 0
-    for constraint in opti.advanced.constraints():
-        meta = opti.advanced.get_meta_con(constraint)
-        size = meta.canon.numel()
-        if meta.original.is_op(ca.OP_LT):
-            for i in range(k, k + size):
-                low[i], high[i] = strict_limits(low[i], high[i])
-        k += size
-    return low, high
+    metas = [opti.advanced.get_meta_con(c) for c in opti.advanced.constraints()]
+    strict = [meta.original.is_op(ca.OP_LT) for meta in metas for _ in range(meta.canon.numel())]
+    for i in np.flatnonzero(strict):
+        lower[i], upper[i] = strict_limits(lower[i], upper[i])
+    return lower, upper
 
 
 def _opti_source(opti: Any, row: int) -> str:

@@ -115,10 +115,7 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
                 raise ValueError(f"{len(pairs)} pairs for {n} variables")
             low = [-np.inf if a is None else a for a, _ in pairs]
             high = [np.inf if b is None else b for _, b in pairs]
-        return (
-            np.array(np.broadcast_to(floats(low), (n,))),
-            np.array(np.broadcast_to(floats(high), (n,))),
-        )
+        return vector("min", low, n), vector("max", high, n)
     except Exception as error:  # an object may raise anything
         raise ModelError(
             f"bounds must be a scipy.optimize.Bounds or one (min, max) for each of the {n} "

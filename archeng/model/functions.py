@@ -36,31 +36,27 @@ class FastFunction:
     Parameters
     ----------
     function : casadi.Function
+        Kept as an attribute, to build other functions from.
     matrices : tuple of int
         Which outputs are matrices; the others come back one-dimensional. Matrices are stored
         column by column, as CasADi does. Results are fresh arrays.
     """
 
     def __init__(self, function: Any, matrices: tuple[int, ...] = ()) -> None:
-        self._function = function
-        self._matrices = matrices
-        self._connect()
+        self.function, self._matrices = function, matrices
+        self._inputs = [np.zeros(function.size_in(i), order="F") for i in range(function.n_in())]
+        self._outputs = [np.zeros(function.size_out(i), order="F") for i in range(function.n_out())]
+        self._in: list[Any] = [a.reshape(-1, order="F") for a in self._inputs]
+        self._out: list[Any] = [a.reshape(-1, order="F") for a in self._outputs]
+        self._vector = [i not in matrices for i in range(function.n_out())]
+        self._evaluate = connected(function, self._in, self._out)
 
     @classmethod
     def of(
         cls, name: str, inputs: list[Any], outputs: list[Any], matrices: tuple[int, ...] = ()
     ) -> FastFunction:
         """Compile expressions of symbols."""
-        return cls(ca.Function(name, inputs, [dense(o) for o in outputs]), matrices)
-
-    def _connect(self) -> None:
-        f = self._function
-        self._inputs = [np.zeros(f.size_in(i), order="F") for i in range(f.n_in())]
-        self._outputs = [np.zeros(f.size_out(i), order="F") for i in range(f.n_out())]
-        self._in: list[Any] = [a.reshape(-1, order="F") for a in self._inputs]
-        self._out: list[Any] = [a.reshape(-1, order="F") for a in self._outputs]
-        self._vector = [i not in self._matrices for i in range(f.n_out())]
-        self._evaluate = connected(f, self._in, self._out)
+        return cls(ca.Function(name, inputs, [ca.densify(o) for o in outputs]), matrices)
 
     def __call__(self, *arguments: Floats) -> list[Floats]:
         """Evaluate on vectors and matrices of the right sizes."""
@@ -81,19 +77,5 @@ class FastFunction:
         self._evaluate()
         return self._out[0].copy()  # type: ignore[no-any-return]
 
-    @property
-    def function(self) -> Any:
-        """The CasADi function itself, to build other functions from."""
-        return self._function
-
-    def __getstate__(self) -> Any:
-        return (self._function, self._matrices)
-
-    def __setstate__(self, state: Any) -> None:
-        self._function, self._matrices = state
-        self._connect()
-
-
-def dense(expression: Any) -> Any:
-    """Return the expression with all its structural zeros filled in."""
-    return ca.densify(expression)
+    def __reduce__(self) -> Any:
+        return FastFunction, (self.function, self._matrices)

@@ -145,16 +145,14 @@ def _has_inside(G: Floats, h: Floats, E: Floats, e: Floats) -> bool:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def opposite_pairs(
-    rows: Sequence[tuple[Any, float, float]], x: Any, near: Neighbourhood
-) -> dict[int, float]:
-    """Return rows ``(expression, lower, upper)`` of which two ask for r <= c and r >= c, with c.
+def opposite_pairs(rows: Sequence[Any], x: Any, near: Neighbourhood) -> dict[int, float]:
+    """Return rows (expression, lower, upper) of which two ask for r <= c and r >= c, with c.
 
     Candidates have the same values, up to the sign, at a few points; then expressions are compared.
     """
     if len(rows) < 2:
         return {}
-    function = ca.Function("rows", [x], [ca.vertcat(*(row[0] for row in rows))])
+    function = ca.Function("rows", [x], [ca.vertcat(*(row.expression for row in rows))])
     values = np.array([called(function, p)[0] for p in near.points()]).T
     groups: dict[bytes, list[tuple[int, float]]] = {}
     for j, at in enumerate(values):
@@ -165,12 +163,11 @@ def opposite_pairs(
     pairs: dict[int, float] = {}
     for group in groups.values():
         first, its_sign = group[0]
+        r = rows[first].expression
         same = [
-            (j, s)
-            for j, s in group
-            if j == first or _same(rows[first][0], rows[j][0], s == its_sign)
+            (j, s) for j, s in group if j == first or _same(r, rows[j].expression, s == its_sign)
         ]
-        limits = [sorted((s * rows[j][1], s * rows[j][2])) for j, s in same]
+        limits = [sorted((s * rows[j].lower, s * rows[j].upper)) for j, s in same]
         low, high = max(a for a, _ in limits), min(b for _, b in limits)
         if low == high:
             pairs |= {j: s * low for (j, s), ends in zip(same, limits, strict=True) if low in ends}

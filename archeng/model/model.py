@@ -20,7 +20,6 @@ from archeng.model.constraint import (
     check_limits,
     constants_of,
     half_width,
-    is_symbolic,
     rows_of_expression,
     rows_of_relation,
     with_defaults,
@@ -151,7 +150,10 @@ class Model:
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
-        label = self._free_name() if name is None else text("name", name, ModelError)
+        if name is None:  # its number, or the next one that is not taken
+            numbers = itertools.count(len(self._constraints) + 1)
+            name = next(c for k in numbers if (c := f"c{k}") not in self._constraints)
+        label = text("name", name, ModelError)
         source = source_line() if source is None else text("source", source, ModelError)
         where = f"Constraint {label!r} ({source})"
         if lower is None and upper is None:
@@ -190,8 +192,9 @@ class Model:
     def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:
         """Give the model a formula to optimise, so that ``solve`` needs no simulator."""
         choice("sense", sense, get_args(Sense), ModelError)
-        if not is_symbolic(expression) or expression.numel() != 1:
-            several = is_symbolic(expression) or isinstance(expression, list | tuple | np.ndarray)
+        symbolic = isinstance(expression, ca.SX | ca.MX)
+        if not symbolic or expression.numel() != 1:
+            several = symbolic or isinstance(expression, list | tuple | np.ndarray)
             hint = ONE_OBJECTIVE if several else "Use the symbols of model.variable()."
             raise ModelError(
                 f"The objective must be one scalar expression, got {shown(expression)}. {hint}"
@@ -304,7 +307,7 @@ class Model:
         expressions = [r.expression for c in self.constraints for r in c.rows]
         function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
         values = np.asarray(function(x), dtype=float).reshape(-1)
-        table = violation_table(self.element_names(), self.variables, self.constraints, x, values)
+        table = violation_table(self.variables, self.constraints, x, values)
         return table if table.maximum == 0 else table.with_limits(self._implied_limits())
 
     def _implied_limits(self) -> dict[str, tuple[float, float]]:
@@ -327,11 +330,6 @@ class Model:
         return f"<archeng.Model {self.name!r}: {self.n_variables} variables, {rows} rows>"
 
     # -- checking -------------------------------------------------------------------------
-
-    def _free_name(self) -> str:
-        """Return ``c1``, ``c2``, ...: the number of the constraint, or the next one not taken."""
-        numbers = itertools.count(len(self._constraints) + 1)
-        return next(name for k in numbers if (name := f"c{k}") not in self._constraints)
 
     def _check_rows(self, rows: list[Row], where: str) -> None:
         """Limits make sense, symbols are the model's own, coefficients are finite."""

@@ -31,6 +31,7 @@ _BINARY = (
 _OPERANDS = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
 _CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
 _NAMES = {code: name for name, code in _CODES.items()}
+_Named = Mapping[str, Mapping[str, Any]]
 _VARIABLE, _NUMBER = "variable", "number"
 _POINTS = 5  # at which models with Python functions are compared
 _STRANGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -102,9 +103,10 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     changes = []
     if old["name"] != new["name"]:
         changes.append(f"name: {old['name']!r} became {new['name']!r}")
-    changes += _compare("variable", _by_name(old["variables"]), _by_name(new["variables"]))
-    changes += _compare("constraint", _rows_by_name(old), _rows_by_name(new))
-    if _rows_by_name(old, objective=True) != _rows_by_name(new, objective=True):
+    (variables, rows, goal), (new_variables, new_rows, new_goal) = _parts(old), _parts(new)
+    changes += _compare("variable", variables, new_variables)
+    changes += _compare("constraint", rows, new_rows)
+    if goal != new_goal:
         changes.append("the objective")
     if not changes and json.dumps(old["variables"]) != json.dumps(new["variables"]):
         changes.append("the order of the variables")
@@ -206,12 +208,8 @@ def _element(values: Sequence[Any], index: Any) -> Any:
 # -- comparing ------------------------------------------------------------------------------
 
 
-def _by_name(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {r["name"]: {k: v for k, v in r.items() if k != "name"} for r in records}
-
-
-def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str, dict[str, Any]]:
-    """Limits and a fingerprint of the formula of each constraint (or of the objective)."""
+def _parts(data: Mapping[str, Any]) -> tuple[_Named, _Named, Any]:
+    """Return variables and constraints by name, and the objective; formulas as fingerprints."""
     prints: list[str] = []
     names = [n for v in data["variables"] for n in element_names(v["name"], tuple(v["shape"]))]
     for name, *operands in data["operations"]:
@@ -220,10 +218,11 @@ def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str,
         else:
             parts = operands if name == _NUMBER else [prints[i] for i in operands]
         prints.append(hashlib.sha256(repr((name, parts)).encode()).hexdigest())
-    if objective:
-        line = data["objective"]
-        return {"": {"formula": None if line is None else prints[line], "sense": data["sense"]}}
-    return {
+    variables = {
+        v["name"]: {key: value for key, value in v.items() if key != "name"}
+        for v in data["variables"]
+    }
+    rows = {
         c["name"]: {
             "tolerance": c["tolerance"],
             "limits": [row[1:] for row in c["rows"]],
@@ -231,11 +230,11 @@ def _rows_by_name(data: Mapping[str, Any], objective: bool = False) -> dict[str,
         }
         for c in data["constraints"]
     }
+    line = data["objective"]
+    return variables, rows, (None if line is None else prints[line], data["sense"])
 
 
-def _compare(
-    what: str, old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
+def _compare(what: str, old: _Named, new: _Named) -> list[str]:
     changes = [f"{what} {name!r} is gone" for name in old if name not in new]
     changes += [f"{what} {name!r} is new" for name in new if name not in old]
     for name in old:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from archeng.model.domain import DIGITS, Domain
-from archeng.model.variable import Floats, Variable, stacked
+from archeng.model.variable import Floats, Variable
 
 if TYPE_CHECKING:
     from archeng.model.constraint import Constraint
@@ -121,20 +121,17 @@ class ViolationTable:
 
 
 def violation_table(
-    names: Sequence[str],
-    variables: Sequence[Variable],
-    constraints: Sequence[Constraint],
-    x: Floats,
-    values: Floats,
+    variables: Sequence[Variable], constraints: Sequence[Constraint], x: Floats, values: Floats
 ) -> ViolationTable:
     """Bounds first, then the rows in declaration order."""
     entries = []
-    lower, upper = stacked(variables, "lower", "upper")
-    domains = [v.domain for v in variables for _ in range(v.size)]
-    for label, value, a, b, domain in zip(names, x, lower, upper, domains, strict=True):
-        if np.isfinite(a) or np.isfinite(b):
-            bound = domain.violation(value, a, b)
-            entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
+    flat = iter(x)
+    for v in variables:
+        for label, a, b in zip(v.element_names(), v.lower, v.upper, strict=True):
+            value = next(flat)
+            if np.isfinite(a) or np.isfinite(b):
+                bound = v.domain.violation(value, a, b)
+                entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
     left = iter(values.tolist())
     for c in constraints:
         for label, a, b in zip(c.row_names(), *c.limits(), strict=True):

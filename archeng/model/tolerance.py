@@ -21,7 +21,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from archeng.errors import ModelError
 from archeng.model.feasible_set import FeasibleSet
@@ -54,10 +53,9 @@ class Neighbourhood:
     def points(self) -> Floats:
         """Return the centre and fixed points around it (k, n), within the bounds."""
         shares = np.random.default_rng(0).random((_POINTS, len(self.low)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = np.maximum(self.low, self.center - _REACH * self.scale)
-            high = np.minimum(self.high, self.center + _REACH * self.scale)
-            return np.vstack((self.center, low + shares * (high - low)))
+        low = np.maximum(self.low, self.center - _REACH * self.scale)
+        high = np.minimum(self.high, self.center + _REACH * self.scale)
+        return np.vstack((self.center, low + shares * (high - low)))
 
 
 def typical(low: Floats, high: Floats, start: Floats, scale: Floats) -> tuple[Floats, Floats]:
@@ -85,27 +83,27 @@ def neighbourhood(
 
 
 def declared_box(
-    variables: Sequence[Variable], rows: Sequence[tuple[Any, float, float]], symbols: Any
+    variables: Sequence[Variable], rows: Sequence[Any], symbols: Any
 ) -> tuple[Floats, Floats]:
-    """Bounds (n,) of the variables, with those that rows ``(expression, lower, upper)`` state.
+    """Bounds (n,) of the variables, with those that rows (expression, lower, upper) state.
 
     Rows that are one variable, or its negative, are found by their values at a few numbers.
     """
     low, high = stacked(variables, "lower", "upper")
     if not rows:
         return low, high
-    column = ca.vertcat(*(row[0] for row in rows))
+    column = ca.vertcat(*(row.expression for row in rows))
     variables_of: list[list[int]] = [[] for _ in rows]
     for j, i in zip(*ca.jacobian_sparsity(column, symbols).get_triplet(), strict=True):
         variables_of[j].append(i)
     lonely = [j for j, positions in enumerate(variables_of) if len(positions) == 1]
     if not lonely:
         return low, high
-    function = ca.Function("lonely", [symbols], [ca.vertcat(*(rows[j][0] for j in lonely))])
+    function = ca.Function("lonely", [symbols], [ca.vertcat(*(rows[j].expression for j in lonely))])
     values = np.array([called(function, np.full(len(low), p))[0] for p in _PROBES])
     new_low, new_high = low.copy(), high.copy()
     for j, at in zip(lonely, values.T, strict=True):
-        (i,), (_, a, b) = variables_of[j], rows[j]
+        (i,), a, b = variables_of[j], rows[j].lower, rows[j].upper
         if np.array_equal(at, -_PROBES):
             a, b = -b, -a
         elif not np.array_equal(at, _PROBES):
@@ -186,9 +184,8 @@ def called(function: Any, x: Floats) -> list[Floats]:
 def _measured(function: Any, x: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Change (m,) of the rows over one deviation at a point, and the size of their terms."""
     values, jacobian = called(function, x)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(jacobian * scale, axis=1)
-        return lengths, np.abs(jacobian) @ np.abs(x) + np.abs(values)
+    lengths = np.linalg.norm(jacobian * scale, axis=1)
+    return lengths, np.abs(jacobian) @ np.abs(x) + np.abs(values)
 
 
 def _median(values: Floats) -> float:
@@ -219,7 +216,8 @@ def refuse_wide(fs: FeasibleSet) -> None:
         return
     low, high = fs.bounds
     finite = np.isfinite(high / 2 - low / 2) & (high / 2 - low / 2 < np.finfo(float).max / 2)
-    depends = _dependencies(fs)
+    curved = ca.DM.ones(fs.jacobian_sparsity).full() != 0
+    depends = np.vstack((fs.constant_jacobian != 0, curved))
     wanted = [j for j, row in enumerate(fs.rows) if row.chosen and np.all(finite[depends[j]])]
     if not wanted:
         return
@@ -231,29 +229,16 @@ def refuse_wide(fs: FeasibleSet) -> None:
     for j in wanted:
         corners = (np.where(sign * jacobian[j] > 0, to, at) for sign in (1.0, -1.0))
         seen = np.append(values[:, j], [fs.values(corner)[j] for corner in corners])
-        _refuse_if_wide(fs, j, seen[np.isfinite(seen)])
-
-
-def _dependencies(fs: FeasibleSet) -> NDArray[np.bool_]:
-    """Which variables each row depends on (m, n)."""
-    depends = np.zeros((fs.m, fs.n), dtype=bool)
-    first = fs.m - fs.n_nonlinear
-    depends[:first] = fs.constant_jacobian != 0
-    for row, column in zip(*fs.jacobian_sparsity.get_triplet(), strict=True):
-        depends[first + row, column] = True
-    return depends
-
-
-def _refuse_if_wide(fs: FeasibleSet, row: int, seen: Floats) -> None:
-    if len(np.unique(seen)) < 2:  # undefined, or flat where it was looked at
-        return
-    tolerance = (fs.upper[row] - fs.lower[row]) / 2
-    least, most = float(seen.min()), float(seen.max())
-    always = fs.lower[row] <= least and most <= fs.upper[row]
-    if always or tolerance >= most - least:
-        raise ModelError(
-            f"Constraint {fs.rows[row]}: its tolerance {tolerance:.3g} is wider than what the row "
-            f"can change: between the bounds of its variables it was found from {least:.6g} to "
-            f"{most:.6g}. Leave the tolerance out, use one far below {most - least:.1g}, or, if a "
-            "wide band is meant, write it with lower= and upper=."
-        )
+        seen = seen[np.isfinite(seen)]
+        if len(np.unique(seen)) < 2:  # undefined, or flat where it was looked at
+            continue
+        tolerance = (fs.upper[j] - fs.lower[j]) / 2
+        least, most = float(seen.min()), float(seen.max())
+        always = fs.lower[j] <= least and most <= fs.upper[j]
+        if always or tolerance >= most - least:
+            raise ModelError(
+                f"Constraint {fs.rows[j]}: its tolerance {tolerance:.3g} is wider than what the "
+                f"row can change: between the bounds of its variables it was found from "
+                f"{least:.6g} to {most:.6g}. Leave the tolerance out, use one far below "
+                f"{most - least:.1g}, or, if a wide band is meant, write it with lower= and upper=."
+            )

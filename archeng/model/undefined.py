@@ -38,15 +38,8 @@ _SAFE = frozenset(
 def free_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[Any], tuple[Any, ...]]:
     """Return a symbol for the free variables, the rows as scalars, and what is to be kept alive.
 
-    MX models are expanded to SX scalars where CasADi can do that (faster to evaluate).
-
-    Parameters
-    ----------
-    model : Model
-    free : ndarray of int, shape (n,)
-        Positions of the free variables.
-    template : ndarray, shape (n_full,)
-        Values of the others.
+    ``free`` are the positions (n,) of the free variables, ``template`` (n_full,) has the values of
+    the others. MX models are expanded to SX where CasADi can do that (faster to evaluate).
     """
     expressions = [r.expression for c in model.constraints for r in c.rows]
     function = ca.Function("all", [model.symbols], expressions)

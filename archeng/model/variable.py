@@ -142,22 +142,24 @@ def make_variable(
     return variable
 
 
-def guessed_start_and_scale(
-    lower: float,
-    upper: float,
+def imported_scalar(
+    name: str,
+    bounds: tuple[float, float],
     start: float | None,
     scale: float | None,
     magnitude: float | None = None,
-) -> tuple[float | None, float | None]:
-    """Return start and scale of an imported scalar, guessed where it lacks a bound.
+    unit: str = "",
+) -> Variable:
+    """Build the record of an imported scalar; start and scale are guessed if it lacks a bound.
 
     The scale is a fifth of the magnitude, by default that of the start, and at least 1.
     """
-    if np.isfinite(lower) and np.isfinite(upper):
-        return start, scale
-    start = float(np.clip(0.0, lower, upper)) if start is None else start
-    size = max(abs(start), 1.0) if magnitude is None else magnitude
-    return start, size / 5.0 if scale is None else scale
+    lower, upper = bounds
+    if not (np.isfinite(lower) and np.isfinite(upper)):
+        start = float(np.clip(0.0, lower, upper)) if start is None else start
+        size = max(abs(start), 1.0) if magnitude is None else magnitude
+        scale = size / 5.0 if scale is None else scale
+    return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
 
 
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:

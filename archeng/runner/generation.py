@@ -108,20 +108,13 @@ def open_generation(
         for x, repair in zip(repaired, repairs, strict=True)
     ]
     plan = ledger.plan(designs)
+    known = (None if call is None else call.objective for call in plan.known)
     return OpenGeneration(
         number=number,
         restart=restart,
         first_index=len(ledger.calls),
         population=population,
-        candidates=tuple(
-            Candidate(
-                sampled[p],
-                designs[p],
-                repairs[p],
-                None if (call := plan.known[p]) is None else call.objective,
-            )
-            for p in range(plan.end)
-        ),
+        candidates=tuple(map(Candidate, sampled, designs, repairs, known))[: plan.end],
         positions=plan.positions,
         repair_seconds=repair_seconds,
     )

@@ -23,13 +23,13 @@ _PACKAGES = ("casadi", "numpy", "scipy")
 
 def versions() -> dict[str, str]:
     """Versions of everything that may change a result."""
-    found = {"archeng": __version__, "python": platform.python_version()}
+    numbers = {"archeng": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            numbers[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+            numbers[package] = "unknown"
+    return numbers
 
 
 def numerics() -> dict[str, str]:

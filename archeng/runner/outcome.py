@@ -74,17 +74,16 @@ class Account:
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.ledger.best
-    reason = run.stop_reason
     size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
-    optimality = _optimality(run, best, reason)
+    optimality = _optimality(run, best)
     return Result(
         name=fs.name,
         x=x,
         fun=best.objective if best is not None else float("nan"),
         variables=fs.variables,
-        status=_status(run, best, reason, optimality),
-        stop_reason=reason,
+        status=_status(run, best, optimality),
+        stop_reason=run.stop_reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
@@ -108,28 +107,27 @@ def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBe
     )
 
 
-def _optimality(run: Account, best: CallRecord | None, reason: StopReason) -> Optimality | None:
+def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     """Return what speaks for the best design being a local optimum, once the run has ended."""
     fs = run.feasible_set
-    if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or reason in _OPEN:
+    ended = run.stop_reason not in _OPEN
+    if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
         return None
     frame = frame_at(run.wide, fs.reduce(best.x))
     return best_evidence(frame, run.ledger.arrays(), run.options.limits, fs)
 
 
-def _status(
-    run: Account, best: CallRecord | None, reason: StopReason, optimality: Optimality | None
-) -> Status:
+def _status(run: Account, best: CallRecord | None, optimality: Optimality | None) -> Status:
     if best is None:
         return Status.NONE
     if not best.acceptable:
         return Status.VIOLATING
     if run.options.reached(best.objective):
         return Status.TARGET
-    if reason in _OPEN:
+    if run.stop_reason in _OPEN:
         return Status.SO_FAR
     shown = optimality is not None and optimality.claim
-    if run.options.target is None and shown and _CONVERGED & {reason, *run.ended}:
+    if run.options.target is None and shown and _CONVERGED & {run.stop_reason, *run.ended}:
         return Status.CONVERGED
     return Status.STOPPED
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli_helpers import ROOT, command, contents, process, write_study
 
-from archeng.cli.new import templates
+from archeng.cli.new import files_of, templates
 from archeng.cli.study_file import read_study
 
 
@@ -33,10 +33,10 @@ def test_the_list_describes_every_template(capsys: pytest.CaptureFixture[str]) -
 
 def test_each_template_is_complete() -> None:
     for template in templates().values():
-        files = {str(f) for f in template.files()}
+        files = {str(f) for f in files_of(template)}
         assert files >= {"README.md", "model.py", "simulator.py", "study.toml"}
         assert any(f.startswith("tests/test_") for f in files)
-        read_study(template.folder / "study.toml")
+        read_study(template / "study.toml")
 
 
 def test_a_copy_has_the_name_of_the_study(

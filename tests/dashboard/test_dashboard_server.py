@@ -160,24 +160,24 @@ def test_a_view_changes_with_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     run("can", journal=path, max_evaluations=8)
     live = Live(path)
-    first = live.state(0)
+    first = live.state("0")
     figure = live.figure("activity")
     live.refresh()
-    assert live.state(0)["version"] == first["version"]  # nothing was read again
+    assert live.state("0")["version"] == first["version"]  # nothing was read again
     assert live.figure("activity") is figure
     archeng.resume(path, STUDIES["can"][1], max_evaluations=12)
     live.refresh()
-    second = live.state(first["version"])
+    second = live.state(str(first["version"]))
     assert second["version"] > first["version"]
     assert "12 of 12" in second["sections"][0]["html"]
     assert live.figure("activity") != figure
     path.rename(tmp_path / "away.db")
     live.refresh()
-    third = live.state(second["version"])
+    third = live.state(str(second["version"]))
     assert "no such journal" in third["error"]
     (tmp_path / "away.db").rename(path)
     live.refresh()
-    assert live.state(0)["error"] == ""
+    assert live.state("0")["error"] == ""
 
 
 def test_a_thread_follows(tmp_path: Path) -> None:
@@ -188,10 +188,10 @@ def test_a_thread_follows(tmp_path: Path) -> None:
     try:
         archeng.resume(path, STUDIES["can"][1], max_evaluations=9)
         for _ in range(600):
-            if "9 of 9" in str(live.state(0)):
+            if "9 of 9" in str(live.state("0")):
                 break
             threading.Event().wait(0.05)
-        assert "9 of 9" in str(live.state(0))
+        assert "9 of 9" in str(live.state("0"))
     finally:
         live.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model, Sense, imported
 from archeng.model.nl.reader import NlFile, read
-from archeng.model.variable import Variable, guessed_start_and_scale, make_variable
+from archeng.model.variable import imported_scalar
 
 
 @named_options(ModelError, IMPORT_HINTS)
@@ -62,20 +62,19 @@ def from_nl(
     names = _names(file.with_suffix(".col"), "x", contents.variables)
     others = contents.objectives + contents.logical
     rows = _names(file.with_suffix(".row"), "c", contents.rows, others)
-    problems = {
-        _owner(key, rows): why
-        for key, why in contents.problems.items()
-        if objective or not key.startswith("O")
-    }
-    if problems:
+    if problems := _problems(contents, rows, objective):
         raise UnsupportedModelError(f"{file}", problems)
     if unknown := sorted(scale.keys() - set(names)):
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
     if objective and 0 not in contents.goals:
         raise ModelError(f"There is no simulator, and {file} has no objective.")
+    variables = [
+        imported_scalar(label, bounds, contents.start.get(i), scale.get(label))
+        for i, (label, bounds) in enumerate(zip(names, contents.bounds or [], strict=True))
+    ]
     return imported(
         file.stem if name is None else name,
-        zip(contents.symbols, _variables(contents, names, scale), strict=True),
+        zip(contents.symbols, variables, strict=True),
         _constraints(contents, rows, half_width(tolerance, str(file)), file.name),
         _objective(contents) if objective else None,
     )
@@ -115,23 +114,18 @@ def _names(file: Path, prefix: str, size: int, others: int = 0) -> list[str]:
     return names[:size]
 
 
-def _owner(segment: str, rows: list[str]) -> str:
-    """Name the owner of a segment that cannot be imported."""
-    kind, digits = segment[:1], segment[1:]
-    if not digits.isdigit():
-        return segment
-    if kind == "C":
-        return f"constraint {rows[int(digits)]}"
-    return {"O": f"objective {digits}", "V": f"common expression {digits}"}.get(kind, segment)
-
-
-def _variables(
-    contents: NlFile, names: list[str], scale: Mapping[str, float]
-) -> Iterator[Variable]:
-    for i, (label, (low, high)) in enumerate(zip(names, contents.bounds or [], strict=True)):
-        given = contents.start.get(i), scale.get(label)
-        start, deviation = guessed_start_and_scale(low, high, *given)
-        yield make_variable(label, lower=low, upper=high, start=start, scale=deviation)
+def _problems(contents: NlFile, rows: list[str], objective: bool) -> dict[str, list[str]]:
+    """Return what cannot be imported, by the names of its owners; objectives only if wanted."""
+    kinds = {"C": "constraint", "O": "objective", "V": "common expression"}
+    problems = {}
+    for segment, why in contents.problems.items():
+        kind, number = segment[0], segment[1:]
+        owner = segment
+        if kind in kinds and number.isdigit():
+            owner = f"{kinds[kind]} {rows[int(number)] if kind == 'C' else number}"
+        if objective or kind != "O":
+            problems[owner] = why
+    return problems
 
 
 def _constraints(

@@ -104,13 +104,7 @@ class NlFile:
 
 
 def read(text: str) -> NlFile:
-    """Read the text of a file.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged; the message says where.
-    """
+    """Read the text of a file; a ValueError says where it is damaged."""
     lines = [(i, _strip(line)) for i, line in enumerate(text.splitlines(), 1)]
     file = _header([line for _, line in lines[:_HEADER_LINES]], len(lines))
     file.symbols = [ca.SX.sym(f"x{i}") for i in range(file.variables)]

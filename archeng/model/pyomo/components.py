@@ -27,7 +27,7 @@ from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.domain import refusal
 from archeng.model.model import Model, Sense, imported
 from archeng.model.pyomo.expressions import Converter, constant
-from archeng.model.variable import Variable, guessed_start_and_scale, make_variable, symbol
+from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
 
 logger = logging.getLogger("archeng")
 
@@ -159,34 +159,32 @@ def _one_block(model: Any) -> Any:
     return model
 
 
-def _blocks(block: Any) -> Iterator[Any]:
-    yield from block.block_data_objects(active=True, descend_into=Block)
+def _components(block: Any, ctype: type | None = None) -> Iterator[Any]:
+    """Components of the active blocks in declaration order; references are left to their target."""
+    for b in block.block_data_objects(active=True, descend_into=Block):
+        for component in b.component_objects(ctype, descend_into=False):
+            if not component.is_reference():
+                yield component
 
 
 def _active(block: Any, ctype: type) -> Iterator[Any]:
-    """Active elements of one type in declaration order; references are left to their target."""
-    for b in _blocks(block):
-        for component in b.component_objects(ctype, descend_into=False):
-            if component.is_reference():
-                continue
-            for data in component.values():
-                if getattr(data, "active", True):
-                    yield data
+    """Active elements of the components of one type."""
+    for component in _components(block, ctype):
+        yield from (data for data in component.values() if getattr(data, "active", True))
 
 
 def _check_components(block: Any, state: _Import) -> None:
     """Report the active components of a kind that archeng does not read."""
-    for b in _blocks(block):
-        for component in b.component_objects(descend_into=False):
-            kind = component.ctype.__name__
-            if kind not in _SUPPORTED and _in_use(component):
-                why = _WHY.get(kind, "this kind of component is not supported")
-                state.problems[component.name].append(f"{kind}: {why}")
+    for component in _components(block):
+        kind = component.ctype.__name__
+        if kind not in _SUPPORTED and _in_use(component):
+            why = _WHY.get(kind, "this kind of component is not supported")
+            state.problems[component.name].append(f"{kind}: {why}")
 
 
 def _in_use(component: Any) -> bool:
-    """Whether some element is active and not fixed; references are left to their target."""
-    if component.is_reference() or not getattr(component, "active", True):
+    """Whether some element is active and not fixed."""
+    if not getattr(component, "active", True):
         return False
     elements = list(component.values()) if hasattr(component, "values") else [component]
     free = component.ctype is not BooleanVar or not all(e.fixed for e in elements)
@@ -212,16 +210,15 @@ def _record(var: Any, state: _Import) -> Variable:
             state.problems[name].append("fixed, but it has no value")
         fixed = 0.0 if var.value is None else float(var.value)
         return make_variable(name, lower=fixed, upper=fixed, start=fixed, unit=unit)
-    lower, upper = _bounds(var, state)
+    bounds = _bounds(var, state)
     value = None if var.value is None else float(var.value)
     given, magnitude = state.scale.get(name), None
-    if given is None and not (np.isfinite(lower) and np.isfinite(upper)):
+    if given is None and not np.all(np.isfinite(bounds)):
         state.guessed.append(name)
         factor = state.factors.find(var)
         magnitude = 1.0 / abs(factor) if factor else None
-    start, scale = guessed_start_and_scale(lower, upper, value, given, magnitude)
     try:
-        return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
+        return imported_scalar(name, bounds, value, given, magnitude, unit)
     except ModelError as error:
         state.problems[name].append(str(error))
         return make_variable(name, lower=0, upper=1, start=0, unit=unit)

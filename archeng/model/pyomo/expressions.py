@@ -42,17 +42,14 @@ def _unary(node: Any, arguments: Sequence[Any]) -> Any:
     return _FUNCTIONS[name](arguments[0])
 
 
-def _inequality(node: Any, arguments: Sequence[Any]) -> Any:
-    left, right = arguments
-    return left < right if node.strict else left <= right
+def _below(left: Any, right: Any, strict: bool) -> Any:
+    return left < right if strict else left <= right
 
 
 def _ranged(node: Any, arguments: Sequence[Any]) -> Any:
     low, body, high = arguments
     first, second = node.strict if isinstance(node.strict, tuple) else (node.strict, node.strict)
-    above = low < body if first else low <= body
-    below = body < high if second else body <= high
-    return ca.logic_and(above, below)
+    return ca.logic_and(_below(low, body, first), _below(body, high, second))
 
 
 def _if(node: Any, arguments: Sequence[Any]) -> Any:
@@ -85,7 +82,7 @@ _CONVERTERS: dict[type, NodeConverter] = {
     numeric_expr.UnaryFunctionExpression: _unary,
     numeric_expr.Expr_ifExpression: _if,
     numeric_expr.ExternalFunctionExpression: _external,
-    relational_expr.InequalityExpression: _inequality,
+    relational_expr.InequalityExpression: lambda node, a: _below(a[0], a[1], node.strict),
     relational_expr.RangedExpression: _ranged,
     relational_expr.EqualityExpression: lambda node, a: a[0] == a[1],
     relational_expr.NotEqualExpression: lambda node, a: a[0] != a[1],

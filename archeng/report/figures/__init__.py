@@ -11,7 +11,7 @@ from archeng.plain_text import short
 from archeng.report.figures.calls import convergence, failures, search, time
 from archeng.report.figures.constraints import activity, repairs, simulated
 from archeng.report.figures.designs import parallel, variables
-from archeng.report.figures.style import check_matplotlib, nothing, styled
+from archeng.report.figures.style import nothing, styled
 from archeng.result import Result
 
 _FIGURES: tuple[Callable[[Any, Result, str], None], ...] = (
@@ -26,10 +26,9 @@ def plot(kind: str, result: Result, titled: bool = True) -> Any:
     choice("kind", kind, KINDS)
     if kind == "simulated" and not result.simulated:
         raise SettingsError("There are no simulated constraints to plot in this result.")
-    check_matplotlib()
-    from matplotlib.figure import Figure
-
     with styled():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(10, 4), layout="constrained")
         if result.evaluations:
             _DRAW[kind](figure, result, f"{short(result.name, 24)}: " if titled else "")

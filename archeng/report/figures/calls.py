@@ -169,10 +169,9 @@ def failures(figure: Any, result: Result, prefix: str) -> None:
 
 def plot_comparison(results: Mapping[str, Result]) -> Any:
     """Return a matplotlib figure of runs by their labels: best objective over calls, over time."""
-    style.check_matplotlib()
-    from matplotlib.figure import Figure
-
     with style.styled():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(10, 4.5), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         left.set(xlabel="simulator calls", ylabel="best objective so far")

@@ -47,16 +47,9 @@ _STYLE: Any = {
 }
 
 
-def check_matplotlib() -> None:
-    """Raise a `MissingPackageError` if matplotlib is not installed."""
-    needed("matplotlib", "plot")
-
-
 def styled(fonttype: str = "path") -> Any:
     """Return a context in which our style holds, whatever the user's is; texts are outlines."""
-    import matplotlib
-
-    return matplotlib.rc_context({**_STYLE, "svg.fonttype": fonttype})
+    return needed("matplotlib", "plot").rc_context({**_STYLE, "svg.fonttype": fonttype})
 
 
 def to_svg(figure: Any) -> bytes:
