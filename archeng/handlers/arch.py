@@ -19,7 +19,6 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
     Handler,
-    HandlerParts,
     Population,
     RepairsMany,
     Search,
@@ -52,10 +51,6 @@ class Arch(Handler[ArchSearch]):
 
     handles_simulated = True
     state_type = ArchSearch
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        self._team, self._limits = parts.team, parts.limits
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -131,9 +131,14 @@ class Handler(ABC, Generic[S]):
     handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
 
     def __init__(self, parts: HandlerParts) -> None:
-        self._repairer, self._settings = parts.repairer, parts.settings
+        self._repairer, self._team = parts.repairer, parts.team
+        self._settings, self._limits = parts.settings, parts.limits
         self._set = parts.repairer.feasible_set
         self._options(parts)
+
+    @cached_property
+    def _sides(self) -> RowSides:
+        return RowSides(self._set)
 
     def _options(self, parts: HandlerParts) -> None:
         """Read ``settings.handler_options``; by default there may be none."""

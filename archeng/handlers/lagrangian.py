@@ -38,9 +38,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
     Handler,
-    HandlerParts,
     Population,
-    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
@@ -72,10 +70,6 @@ class AugmentedLagrangian(Handler[LagrangianSearch]):
 
     outside = True
     state_type = LagrangianSearch
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        self._sides = RowSides(self._set)
 
     def init(
         self, distribution: Distribution, anchor: Floats, size: int | None

@@ -23,7 +23,6 @@ from archeng.handlers.base import (
     Handler,
     HandlerParts,
     Population,
-    RowSides,
     Search,
     as_sampled,
     last_if_undefined,
@@ -38,10 +37,6 @@ class _Ranked(Handler[Search]):
 
     outside = True
     state_type = Search
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        self._sides = RowSides(self._set)
 
     def ask(
         self, search: Search, rng: np.random.Generator, past: PastCalls

@@ -7,8 +7,7 @@ is injected into the next one, its step clipped in Mahalanobis length [H11].
 
 The rules for when are in :mod:`archeng.surrogate.rounds`; this module asks the models. Where the
 proposals have ended, a :class:`archeng.surrogate.local.LocalSearch` has the last word: it simulates
-what is missing to show that the best design is a local optimum, and goes on if it is not. With
-simulated constraints it makes all the proposals.
+what is missing to show that the best design is a local optimum, and goes on if it is not.
 
 [H11] N. Hansen, Injecting External Solutions Into CMA-ES, 2011, arXiv:1110.4181.
 """
@@ -42,8 +41,7 @@ class Assisted(Handler[AssistedSearch]):
 
     def __init__(self, parts: HandlerParts) -> None:
         super().__init__(parts)
-        self._arch, self._limits = Arch(parts), parts.limits
-        self._proposer = Proposer(parts.repairer)
+        self._arch, self._proposer = Arch(parts), Proposer(parts.repairer)
         self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:

@@ -28,6 +28,7 @@ Statistical Computing 4(3), 1983, doi:10.1137/0904038.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,7 @@ from archeng.surrogate.data import Frame
 _NONE = np.zeros(0, dtype=np.intp)
 
 
-@dataclass(frozen=True, eq=False)
-class _Axes:
+class _Axes(NamedTuple):
     """Eigenvalues (n,) and eigenvectors of a Hessian, as factors of metrics of the designs."""
 
     hessian: Floats
@@ -66,10 +66,16 @@ class Curvature:
 
     def at(self, x: Floats, v: Floats, gradient: Floats, hessian: Floats) -> Approximation | None:
         """Return the approximation at the design x; None if it is flat or not finite."""
-        same = self._axes is not None and self._axes.hessian is hessian
-        if not (np.isfinite(gradient).all() and (same or np.isfinite(hessian).all())):
+        if not np.isfinite(gradient).all():
             return None
-        axes = self._axes_of(hessian)
+        axes = self._axes
+        if axes is None or axes.hessian is not hessian:
+            if not np.isfinite(hessian).all():
+                return None
+            eigenvalues, U = np.linalg.eigh(hessian)
+            factor = self.scale * (self.frame.factor @ U)
+            inverse = (U.T @ self.frame.inverse) / self.scale
+            axes = self._axes = _Axes(hessian, eigenvalues, U, factor, inverse)
         steep = float(np.sqrt(gradient @ gradient))
         values = np.abs(axes.eigenvalues)
         top = max(float(values.max()), steep / c.STEP_LONGEST)
@@ -78,14 +84,6 @@ class Curvature:
         bends = np.maximum(values, c.CURVATURE_FLATTEST * top)
         slope, place = gradient @ axes.U, v @ axes.U
         return Approximation(self.repairer, axes, x, top, bends, slope, place)
-
-    def _axes_of(self, hessian: Floats) -> _Axes:
-        if self._axes is None or self._axes.hessian is not hessian:
-            eigenvalues, U = np.linalg.eigh(hessian)
-            factor = self.scale * (self.frame.factor @ U)
-            inverse = (U.T @ self.frame.inverse) / self.scale
-            self._axes = _Axes(hessian, eigenvalues, U, factor, inverse)
-        return self._axes
 
 
 @dataclass(frozen=True, eq=False)

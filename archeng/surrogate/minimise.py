@@ -1,23 +1,10 @@
 r"""Minimising a model over the feasible set, within a distance of the centre.
 
-One step minimises the model's quadratic approximation over the *exact* feasible set,
-
-.. math:: \min_y \; g^T (y - v) + \tfrac12 (y - v)^T B (y - v) + \tfrac\lambda2 |y|^2
-          + \tfrac\mu2 |y - v|^2 \quad\text{s.t. all rows hold at } y ,
-
-which is the projection of its unconstrained minimum in the metric :math:`B + (\lambda + \mu) I`,
-so the repair does it, with its certificates (:mod:`archeng.surrogate.curvature`). B has the
-eigenvectors of the model's Hessian and the absolute eigenvalues. :math:`\lambda`, the multiplier
-of the trust region :math:`|y| \le r`, is raised until y is inside; :math:`\mu` until the step
+One step minimises the model's quadratic approximation over the *exact* feasible set. It is a
+projection, so the repair does it, with its certificates; formula and symbols are in
+:mod:`archeng.surrogate.curvature`. :math:`\lambda`, the multiplier of the trust region
+:math:`|y| \le r` (``pull``), is raised until y is inside; :math:`\mu` (``damping``) until the step
 lowers the model.
-
-==========  =====================================================  ===============
-symbol      meaning                                                name here
-==========  =====================================================  ===============
-v           coordinates of the model, shape (n,)                   ``v``
-lambda      pull towards the centre                                ``pull``
-mu          shortens steps that do not lower the model             ``damping``
-==========  =====================================================  ===============
 """
 
 from __future__ import annotations
