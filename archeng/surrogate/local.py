@@ -90,7 +90,7 @@ class LocalState:
     escapes: int = 0  # steps away from what seemed to be an optimum
 
 
-class _View(NamedTuple):
+class _LocalView(NamedTuple):
     """What one round looks at."""
 
     frame: Frame
@@ -163,7 +163,7 @@ class LocalSearch:
             # One merit until the limits are met: with another one at each step it could go round.
             units = local.units if local.price > 0 and self.violates(local) else None
             models = fit_models(frame, data, self._limits, units)
-        view = _View(frame, past, models)
+        view = _LocalView(frame, past, models)
         if local.poor:
             design = self._missing(view, local.radius)
             local = replace(local, poor=False)
@@ -193,7 +193,7 @@ class LocalSearch:
                 return self._with_step(local, step, view)
             return replace(local, ended=LocalEnd.STALLED)
 
-    def _with_geometry(self, local: LocalState, design: Floats, view: _View) -> LocalState:
+    def _with_geometry(self, local: LocalState, design: Floats, view: _LocalView) -> LocalState:
         """Return the state with a design for the geometry next."""
         if view.models is not None:
             price = c.LOCAL_WEIGHT * view.models.steepness * view.models.data.spread
@@ -201,14 +201,14 @@ class LocalSearch:
             local = replace(local, price=price, units=view.models.units)
         return replace(local, trial=Trial(TrialKind.GEOMETRY, design))
 
-    def _with_step(self, local: LocalState, step: Step, view: _View) -> LocalState:
+    def _with_step(self, local: LocalState, step: Step, view: _LocalView) -> LocalState:
         """Return the state with a step next, and the merit by which it is judged."""
         assert view.models is not None
         price = step.weight * view.models.steepness * view.models.data.spread
         trial = Trial(TrialKind.STEP, step.x, step.gain, step.expected)
         return replace(local, trial=trial, price=price, units=view.models.units)
 
-    def _step(self, local: LocalState, view: _View, share: float) -> Step | None:
+    def _step(self, local: LocalState, view: _LocalView, share: float) -> Step | None:
         """Return the best step by the models, if it promises enough and leads to a new design.
 
         Enough is a share of what may be left at an optimum.
@@ -226,7 +226,7 @@ class LocalSearch:
                 return step
         return None
 
-    def _escape(self, local: LocalState, view: _View) -> Step | None:
+    def _escape(self, local: LocalState, view: _LocalView) -> Step | None:
         """Return a step that models promise if they begin off the centre: it may be a saddle."""
         models = view.models
         if models is None or local.escapes >= c.ESCAPES:
@@ -261,7 +261,7 @@ class LocalSearch:
 
         They lie in the directions that are known least.
         """
-        view = _View(frame_at(self._wide, local.centre), past, None)
+        view = _LocalView(frame_at(self._wide, local.centre), past, None)
         assert local.trial is not None
         designs = [local.trial.design]
         for _ in range(count):
@@ -271,7 +271,9 @@ class LocalSearch:
             designs.append(design)
         return designs[1:]
 
-    def _missing(self, view: _View, scale: float, pending: Sequence[Floats] = ()) -> Floats | None:
+    def _missing(
+        self, view: _LocalView, scale: float, pending: Sequence[Floats] = ()
+    ) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, past, fs = view.frame, view.past, self._repairer.feasible_set
         there = past.points[np.isfinite(past.objectives)]
@@ -284,7 +286,7 @@ class LocalSearch:
         rows = explicit_rows(fs, frame)
         return missing_design(near, free_directions(fs, rows), rows, scale, frame, repaired)
 
-    def _shown(self, local: LocalState, view: _View) -> bool:
+    def _shown(self, local: LocalState, view: _LocalView) -> bool:
         """Whether the centre is a local optimum by the evidence."""
         if self.violates(local):
             return False
@@ -305,7 +307,7 @@ class LocalSearch:
         inset = self._repairer.inset(near.x, metric)
         return inset.x if inset.max_violation == 0 else near.x
 
-    def _new(self, view: _View, x: Floats) -> bool:
+    def _new(self, view: _LocalView, x: Floats) -> bool:
         """Whether a design is not known yet, nor nearly."""
         step = view.frame.distance(x)
         return view.frame.nearest(x, view.past.points) > c.LOCAL_NEW * step > 0

@@ -60,7 +60,7 @@ class Proposer:
         if data is None:
             return trust, selection, None
         selection, choice, data = chosen(data, selection, len(past))
-        view = _View(frame, past, data, starts, rng)
+        view = _ProposalView(frame, past, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -80,7 +80,7 @@ class Proposer:
                 designs.append(repair.x)
         return np.array(designs)
 
-    def _try(self, view: _View, choice: Choice | None, trust: Trust) -> Proposal | None:
+    def _try(self, view: _ProposalView, choice: Choice | None, trust: Trust) -> Proposal | None:
         """Make a proposal of the kind that is next; None if it would be no new design."""
         if trust.kind is ProposalKind.SAMPLE:
             return self._sample(view, trust.radius)
@@ -107,7 +107,7 @@ class Proposer:
         return self._proposal(view, trust.kind, best.x, gain, slope)
 
     def _proposal(
-        self, view: _View, kind: ProposalKind, x: Floats, predicted: float, slope: float
+        self, view: _ProposalView, kind: ProposalKind, x: Floats, predicted: float, slope: float
     ) -> Proposal | None:
         """Return a feasible design as a proposal; None if it is known already, or nearly.
 
@@ -123,7 +123,7 @@ class Proposer:
             return None
         return Proposal(repair, kind, predicted, step, slope, view.data.spread, frame.centre)
 
-    def _far_starts(self, view: _View) -> list[Floats]:
+    def _far_starts(self, view: _ProposalView) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
         frame, starts = view.frame, list(view.starts)
         metric = frame.metric()
@@ -135,7 +135,7 @@ class Proposer:
                 starts.append(near.x)
         return [frame.centre, *starts]
 
-    def _starts(self, view: _View, trust: Trust) -> Iterator[Floats]:
+    def _starts(self, view: _ProposalView, trust: Trust) -> Iterator[Floats]:
         """Feasible designs in the trust region: the centre, and another one if it is asked for.
 
         The other one is the best known one after a failure, else a random one.
@@ -156,7 +156,7 @@ class Proposer:
         if near is not None and frame.distance(near.x) <= radius:
             yield near.x
 
-    def _sample(self, view: _View, radius: float) -> Proposal | None:
+    def _sample(self, view: _ProposalView, radius: float) -> Proposal | None:
         """Return a random feasible design in the trust region."""
         frame, n = view.frame, len(view.frame.centre)
         deviation = radius / np.sqrt(n)
@@ -171,7 +171,7 @@ class Proposer:
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class _ProposalView:
     """What all attempts at one proposal share."""
 
     frame: Frame
@@ -181,7 +181,7 @@ class _View:
     rng: np.random.Generator
 
 
-def _model(view: _View, choice: Choice | None, kind: ProposalKind) -> SmoothModel | None:
+def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> SmoothModel | None:
     """Return the model to minimise: the chosen one, or a random one that fits as well."""
     data = view.data
     if choice is None:

@@ -54,7 +54,7 @@ class Rounds:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ObjectiveProgress:
     """Best objective before the first proposal and at the last measurement; proposals since."""
 
     first: float
@@ -77,7 +77,7 @@ class AssistedSearch(ArchSearch):
     last: Proposal | None = None  # the first of the last proposals
     proposals: int = 0  # generations of proposals in this restart
     failed: bool = False  # whether the simulation of the last one failed
-    progress: Progress | None = None  # None before the first proposal
+    progress: ObjectiveProgress | None = None  # None before the first proposal
     small_at: float | None = None  # best objective when the trust region became small, if it is
     inject: bool = False  # whether the best design is a proposal that CMA-ES does not know
     gathered: bool = False  # whether a global search's candidates came near to the best
@@ -151,7 +151,7 @@ def after_global_generation(search: AssistedSearch, objectives: Floats) -> Assis
     best = best if search.best is None else min(search.best, best)
     search = replace(search, best=best)
     if search.progress is None:  # no proposal yet
-        return replace(search, progress=Progress(median, best))
+        return replace(search, progress=ObjectiveProgress(median, best))
     if median - best > c.GLOBAL_GATHERED * (search.progress.first - best):
         return search
     rounds = replace(search.rounds, patience=longest_round(search.distribution.n), rest=1, wait=0)
@@ -262,7 +262,7 @@ def round_over(search: AssistedSearch) -> AssistedSearch:
 
 def _progress_measured(search: AssistedSearch, before: float, best: float) -> AssistedSearch:
     """Measure the progress from time to time; if it is slow, the next proposal is far away."""
-    progress = search.progress or Progress(before, before)
+    progress = search.progress or ObjectiveProgress(before, before)
     progress = replace(progress, since=progress.since + 1)
     if progress.since < c.PROGRESS_INTERVAL:
         return replace(search, progress=progress)
