@@ -147,7 +147,7 @@ def compare(out: Path, *arguments: str) -> int:
 
 def test_a_small_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--only", "peers", "--match", "variant=plain", "--match", "problem=g"]
-    assert compare(tmp_path, *command, "--match", "4 ") == 0  # g04 and g24
+    assert compare(tmp_path, *command, "--match", "4 variant") == 0  # g04 and g24
     rows = read_rows(tmp_path / "peers.csv")
     assert {(r["problem"], r["method"]) for r in rows} == {
         (p, m) for p in ("g04", "g24") for m in ("archeng", "scipy-cobyla")
@@ -162,7 +162,7 @@ def test_a_small_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "peers_cec2006_plain.png").stat().st_size > 10_000
     capsys.readouterr()
     before = (tmp_path / "peers.csv").read_bytes()
-    assert compare(tmp_path, *command, "--match", "4 ") == 0  # nothing is left to do
+    assert compare(tmp_path, *command, "--match", "4 variant") == 0  # nothing is left to do
     assert (tmp_path / "peers.csv").read_bytes() == before
     assert compare(tmp_path, "--only", "peers", "--summary-only") == 0
     assert "| g24 |" in capsys.readouterr().out

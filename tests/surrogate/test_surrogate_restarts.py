@@ -17,7 +17,7 @@ from archeng.repair import Repair, RepairKind
 from archeng.surrogate.proposer import Proposal
 from archeng.surrogate.rounds import (
     AssistedSearch,
-    Progress,
+    ObjectiveProgress,
     after_global_generation,
     first_state,
     negligible_gain,
@@ -29,7 +29,7 @@ def state(**changes: Any) -> AssistedSearch:
     """A restart with many candidates that has gained 100 so far."""
     zero = np.zeros(5)
     search = first_state(begin(Distribution(zero, 1.0, np.eye(5), np.eye(5)), zero, 50))
-    return replace(search, **{"progress": Progress(101.0, 101.0), "best": 1.0, **changes})
+    return replace(search, **{"progress": ObjectiveProgress(101.0, 101.0), "best": 1.0, **changes})
 
 
 def box(n: int = 4) -> Model:
@@ -74,7 +74,7 @@ def test_negligible_gains_are_so_in_all_progress_and_among_the_designs_around() 
     assert negligible_gain(state(), 1.0) == pytest.approx(1e-10 + spacing)
     repair = Repair(RepairKind.FEASIBLE, np.zeros(5), 0.0, 0.0, 0.0, (), "none", 0)
     last = Proposal(repair, ProposalKind.EXPLOIT, 1.0, 1.0, 1.0, 1e-3, np.zeros(5))
-    flat = state(progress=Progress(1e15, 1e15), last=last)
+    flat = state(progress=ObjectiveProgress(1e15, 1e15), last=last)
     assert negligible_gain(flat, 1.0) == pytest.approx(1e-7 + spacing)
     assert negligible_gain(state(progress=None), 1.0) == spacing
 
