@@ -6,7 +6,7 @@ from, and what goes into the journal: all of it is asked here, by a run and by w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -221,16 +221,21 @@ class Ledger:
         for call in self.unfinished.values():
             self.add(call)
 
-    def open_generation(self, opened: Any) -> None:
-        """Store the candidates of a generation, before their first call."""
-        if self.journal is not None:
-            self.journal.add_candidates(opened)
+    def open_generation(self, opened: Callable[[], Any]) -> None:
+        """Store the candidates of a generation, before their first call.
 
-    def close_generation(self, generation: Generation, more: Mapping[str, Any], state: Any) -> None:
+        ``opened`` returns them as plain data; without a journal it is not called.
+        """
+        if self.journal is not None:
+            self.journal.add_candidates(opened())
+
+    def close_generation(
+        self, generation: Generation, more: Mapping[str, Any], state: Callable[[], Any]
+    ) -> None:
         """Store a finished generation, ``more`` about it, and the state of the run after it."""
         if self.journal is not None:
             record = {**encode(generation), **more}
-            self.journal.add_generation(generation.generation, record, state)
+            self.journal.add_generation(generation.generation, record, state())
 
     def load(
         self,

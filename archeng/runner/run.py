@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +287,7 @@ class Run:
             opened = OpenedState(
                 self.state.generation, self.state.search, self.state.rng, population
             )
-            self.ledger.open_generation(stored_opened(opened))
+            self.ledger.open_generation(partial(stored_opened, opened))
             self._open = self._opened(opened, seconds)
         return self._open
 
@@ -363,7 +364,7 @@ class Run:
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
-        ledger.close_generation(record, {"tests": tests}, stored(self._stamped()))
+        ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
         return self.state.stop_reason
 
     def _call_back(self) -> None:
