@@ -47,8 +47,7 @@ browser:  # the tests of report and dashboard open them in a real browser
 	{ echo "The tests need Chromium and its driver: as root, apt-get install chromium chromium-driver"; exit 1; }
 
 test: lint browser  ## lint and all tests
-	@# in the order of the folders: those with the longest tests (adapters, case studies) come first
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-fast: setup  ## the faster tests, for daily work: under two minutes on two cores
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not slow'
