@@ -49,7 +49,7 @@ browser:  # the tests of report and dashboard open them in a real browser
 test: lint browser  ## lint and all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-test-fast: setup  ## the faster tests, for daily work: under two minutes on two cores
+test-fast: setup  ## the faster tests, for daily work: under three minutes on two cores
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not slow'
 
 format: setup  ## reformat the code
