@@ -17,10 +17,11 @@ from archeng.codec import decode, encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
+from archeng.model import Formulas
 from archeng.outcomes import Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
-from archeng.simulator import Call, CallStatus, Design
+from archeng.simulator import Call, CallStatus, Design, output_vector
 
 _FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
 
@@ -65,6 +66,8 @@ class Ledger:
     limits : Limits
         Of the simulated constraints.
     maximize : bool
+    formulas : Formulas, optional
+        Say which outputs are to be kept in the arrays.
     budget : int, optional
         Calls that may be made; None: any number.
     reuse_designs : bool
@@ -98,6 +101,7 @@ class Ledger:
         budget: int | None = None,
         reuse_designs: bool = False,
         earlier: Mapping[bytes, Call] | None = None,
+        formulas: Formulas | None = None,
     ) -> None:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
@@ -105,26 +109,29 @@ class Ledger:
         self.journal: Journal | None = None
         self.best_acceptable: CallRecord | None = None
         self.n_calls = self.n_failures = 0
-        self._space, self._limits, self._budget = space, limits, budget
+        self.limits = limits
+        self._space, self._formulas, self._budget = space, formulas, budget
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._earlier = reuse_designs, earlier or {}
         self._index: dict[bytes, int] = {}
         self._points = np.empty((_FIRST_ROOM, space.n))
         self._objectives = np.empty(_FIRST_ROOM)
         self._simulated = np.empty((_FIRST_ROOM, len(limits)))
+        self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
+        self._slopes: Floats | None = None  # until a simulator returns gradients
 
     # -- questions --------------------------------------------------------------------------
 
     @property
     def best(self) -> CallRecord | None:
         """The best call with all constraints satisfied; if there is none, the least violating."""
-        if self.best_acceptable is not None or len(self._limits) == 0:
+        if self.best_acceptable is not None or len(self.limits) == 0:
             return self.best_acceptable
         data = self.arrays()
         usable = np.flatnonzero(np.isfinite(data.objectives))
         if len(usable) == 0:
             return None
-        violations = self._limits.violations(data.simulated[usable])
+        violations = self.limits.violations(data.simulated[usable])
         first = violation_order(data.objectives[usable], violations)[0]
         return self.calls[int(usable[first])]
 
@@ -141,8 +148,10 @@ class Ledger:
 
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
-        k = len(self.calls)
-        return PastCalls(self._points[:k], self._objectives[:k], self._simulated[:k])
+        every = PastCalls(
+            self._points, self._objectives, self._simulated, self._outputs, self._slopes
+        )
+        return every.taken(slice(len(self.calls)))
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
@@ -275,10 +284,32 @@ class Ledger:
     def _extend_arrays(self, call: CallRecord, usable: bool) -> None:
         k = len(self.calls)
         if k == len(self._points):
-            self._points = np.concatenate((self._points, np.empty_like(self._points)))
-            self._objectives = np.concatenate((self._objectives, np.empty(k)))
-            self._simulated = np.concatenate((self._simulated, np.empty_like(self._simulated)))
+            self._points, self._objectives = _doubled(self._points), _doubled(self._objectives)
+            self._simulated, self._outputs = _doubled(self._simulated), _doubled(self._outputs)
+            self._slopes = None if self._slopes is None else _doubled(self._slopes)
         self._points[k] = self._space.reduce(call.x)
         self._objectives[k] = self._sign * call.objective if usable else np.nan
-        values = [call.constraints[name] for name in self._limits.names] if usable else np.nan
+        values = [call.constraints[name] for name in self.limits.names] if usable else np.nan
         self._simulated[k] = values
+        if self._formulas is not None:
+            outputs = output_vector(self._formulas, call.outputs) if usable else np.nan
+            self._outputs[k] = outputs
+            self._extend_slopes(self._formulas, call, usable)
+
+    def _extend_slopes(self, formulas: Formulas, call: CallRecord, usable: bool) -> None:
+        """Take the derivatives of outputs, if the simulator gave some."""
+        if call.gradients and usable and self._slopes is None:
+            self._slopes = np.full((*self._outputs.shape, self._space.n), np.nan)
+        if self._slopes is None:
+            return
+        first, slopes = 0, self._slopes[len(self.calls)]
+        slopes[:] = np.nan
+        for output in formulas.outputs:
+            rows = call.gradients.get(output.name, ()) if usable else ()
+            for i, row in enumerate(rows):
+                slopes[first + i] = self._space.reduce(np.array(row))
+            first += output.size
+
+
+def _doubled(a: Floats) -> Floats:
+    return np.concatenate((a, np.empty_like(a)))

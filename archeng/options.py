@@ -122,6 +122,17 @@ def _simulated(name: str, value: Any) -> dict[str, tuple[float | None, float | N
     return {key: two_limits(f"{name}[{key!r}]", limits) for key, limits in value.items()}
 
 
+def _by_name(name: str, value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise SettingsError(
+            f'{name} must map names of parameters to values, such as {{"load": 15e3}}; got '
+            f"{shown(value)}."
+        )
+    return dict(value)
+
+
 def two_limits(name: str, limits: Any) -> tuple[float | None, float | None]:
     """Return the limits of a simulated constraint, infinite ones as None."""
     if not isinstance(limits, list | tuple) or len(limits) != 2:
@@ -190,6 +201,13 @@ _TABLE = (
         "sigma", "float, array, mapping or matrix, optional", _anything,
         "Initial standard deviation: for all variables, for each, or a covariance matrix.",
         without="the variables' `scale`, or a fifth of the width between their bounds",
+        flag=False, section=None,
+    ),
+    Option(
+        "parameters", "mapping, optional", _by_name,
+        "Values of parameters of the model, by name, instead of those that it declares.",
+        'Such as `{"load": 15e3}`; see `Model.parameter`. Stored in the journal with the model.',
+        without="those of the model",
         flag=False, section=None,
     ),
     Option(

@@ -7,6 +7,7 @@ objective.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,14 @@ class Limits:
     names: tuple[str, ...] = ()
     lower: Floats = field(default_factory=_nothing)
     upper: Floats = field(default_factory=_nothing)
+
+    def after(self, names: tuple[str, ...], lower: Floats, upper: Floats) -> Limits:
+        """Return others and then these."""
+        return Limits(
+            (*names, *self.names),
+            np.concatenate((lower, self.lower)),
+            np.concatenate((upper, self.upper)),
+        )
 
     def __len__(self) -> int:
         return len(self.names)
@@ -73,7 +82,7 @@ class Outcomes:
     simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
 
     def __post_init__(self) -> None:
-        _same_length(self)
+        _same_length(self, "simulated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,40 +96,63 @@ class PastCalls:
     points: Floats  # (k, n), free variables
     objectives: Floats  # (k,), to be minimised
     simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
+    outputs: Floats = field(default_factory=_no_columns)  # (k, q), that the model declares
+    slopes: Floats | None = None  # (k, q, n) of the outputs, NaN where not given; None: nowhere
 
     def __post_init__(self) -> None:
-        _same_length(self)
+        _same_length(self, "simulated", "outputs")
 
     def __len__(self) -> int:
         return len(self.objectives)
 
+    def taken(self, chosen: slice | NDArray[Any]) -> PastCalls:
+        """Return some of them."""
+        return PastCalls(
+            self.points[chosen],
+            self.objectives[chosen],
+            self.simulated[chosen],
+            self.outputs[chosen],
+            None if self.slopes is None else self.slopes[chosen],
+        )
+
     def last(self, k: int) -> PastCalls:
         """Return the last k > 0 of them."""
-        return PastCalls(self.points[-k:], self.objectives[-k:], self.simulated[-k:])
+        return self.taken(slice(-k, None))
 
     def and_pending(self, x: Floats) -> PastCalls:
         """Return them and a design (n,) about which nothing is known yet."""
-        unknown = np.full((1, self.simulated.shape[1]), np.nan)
-        return self._and(PastCalls(x[None], np.array([np.nan]), unknown))
+        return self._and(
+            PastCalls(
+                x[None],
+                np.array([np.nan]),
+                np.full((1, self.simulated.shape[1]), np.nan),
+                np.full((1, self.outputs.shape[1]), np.nan),
+                None if self.slopes is None else np.full((1, *self.slopes.shape[1:]), np.nan),
+            )
+        )
 
     def last_and(self, position: int, k: int) -> PastCalls:
         """Return the last k > 0 of them, and the one at a position, first if it is older."""
         recent = self.last(k)
         if position >= len(self) - len(recent):
             return recent
-        one = slice(position, position + 1)
-        oldest = PastCalls(self.points[one], self.objectives[one], self.simulated[one])
-        return oldest._and(recent)
+        return self.taken(slice(position, position + 1))._and(recent)
 
     def _and(self, later: PastCalls) -> PastCalls:
+        slopes = None
+        if self.slopes is not None and later.slopes is not None:
+            slopes = np.concatenate((self.slopes, later.slopes))
         return PastCalls(
             np.concatenate((self.points, later.points)),
             np.concatenate((self.objectives, later.objectives)),
             np.concatenate((self.simulated, later.simulated)),
+            np.concatenate((self.outputs, later.outputs)),
+            slopes,
         )
 
 
-def _same_length(arrays: Outcomes | PastCalls) -> None:
-    """Give ``simulated`` its rows if there are no simulated constraints."""
-    if arrays.simulated.shape[1] == 0:
-        object.__setattr__(arrays, "simulated", np.zeros((len(arrays.objectives), 0)))
+def _same_length(arrays: Outcomes | PastCalls, *names: str) -> None:
+    """Give arrays without columns their rows."""
+    for name in names:
+        if getattr(arrays, name).shape[1] == 0:
+            object.__setattr__(arrays, name, np.zeros((len(arrays.objectives), 0)))

@@ -56,6 +56,10 @@ class CallRecord:
     elapsed : float
         Seconds since the run began when the call had ended (a resumed run goes on counting where
         it stopped); NaN if that was not recorded.
+    gradients : mapping
+        Derivatives (size, n) of outputs that the simulator gave, by name.
+    parameters_read : tuple of str
+        Parameters of the model that the simulator looked at.
     """
 
     index: int
@@ -80,6 +84,8 @@ class CallRecord:
     repair_rows: tuple[int, ...] = ()
     repair_multipliers: tuple[float, ...] = ()
     elapsed: float = math.nan
+    gradients: Mapping[str, Any] = field(default_factory=dict)
+    parameters_read: tuple[str, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -144,6 +150,8 @@ class SimulatedAtBest:
     value: float
     lower: float
     upper: float
+    formula: str = ""  # of the model; empty if the simulator returns the value itself
+    source: str = ""
 
     @property
     def holds(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from archeng.checks import needed
 from archeng.errors import ModelError, SettingsError
-from archeng.model import ModelValues, Variable, is_pyomo
+from archeng.model import ModelValues, Output, Parameter, Variable, is_pyomo
 from archeng.records import (
     Activity,
     CallRecord,
@@ -64,7 +64,7 @@ class Result:
     simulated : tuple of SimulatedAtBest
         Every simulated constraint there.
     outputs : dict
-        What else the simulator returned there.
+        What the simulator returned there by name: declared outputs of the model, and others.
     activity : tuple of Activity
         What blocked the design: for every constraint how often and how far designs were repaired
         onto it, and the estimated gain in the objective per unit of relaxation.
@@ -73,6 +73,12 @@ class Result:
         to first order, from how many designs; None as long as the run goes on, and without models.
     provenance : dict
         Versions, seed and settings.
+    parameters : tuple of Parameter
+        Parameters of the model, with the values of this run.
+    declared_outputs : tuple of Output
+        Outputs that the model declares, with their units.
+    objective_name, objective_formula : str
+        Of the model; empty if the simulator returns the objective itself.
     """
 
     name: str
@@ -90,11 +96,15 @@ class Result:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     activity: tuple[Activity, ...] = ()
     optimality: Optimality | None = None
+    parameters: tuple[Parameter, ...] = ()
+    declared_outputs: tuple[Output, ...] = ()
+    objective_name: str = ""
+    objective_formula: str = ""
 
     @property
     def design(self) -> Design:
         """The best design by name, as in ``result.design["thickness"]``."""
-        return Design(self.variables, self.x)
+        return Design(self.variables, self.x, self.parameters)
 
     @property
     def nfev(self) -> int:

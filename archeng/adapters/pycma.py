@@ -211,7 +211,7 @@ class Arch:
         for position, outcome in outcomes.items():
             record = call_record(generation, position, outcome, 0.0, self._limits, np.nan)
             self._ledger.add(record)
-        values = generation.outcomes({}, self._ledger, 1.0, self._limits).objectives
+        values = generation.outcomes({}, self._ledger, 1.0).objectives
         order = total_order(values, generation.population.distances_squared(), self.alpha)
         self.es.tell(self._sampled, list(stand_ins(values, order)))
         self._generation = None

@@ -199,7 +199,10 @@ _COLUMNS = {
     "repair_distance_squared": _NULL_OR_REAL,
     "kkt_residual": _NULL_OR_REAL,
 }
-_DETAILS = ("constraints", "violated", "outputs", "repair_rows", "repair_multipliers")
+_DETAILS = (
+    *("constraints", "violated", "outputs", "gradients", "parameters_read"),
+    *("repair_rows", "repair_multipliers"),
+)
 COLUMNS = (*_COLUMNS, "details")
 """``details`` is JSON: what only some calls have."""
 
@@ -239,6 +242,8 @@ def from_row(index: int, row: Sequence[Any]) -> StoredCall:
         repair_rows=tuple(int(j) for j in details.get("repair_rows", ())),
         repair_multipliers=tuple(float(u) for u in details.get("repair_multipliers", ())),
         elapsed=float(details.get("elapsed", math.nan)),
+        gradients=dict(details.get("gradients", {})),
+        parameters_read=tuple(str(name) for name in details.get("parameters_read", ())),
     )
     return StoredCall(position, call)
 

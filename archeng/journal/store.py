@@ -21,6 +21,7 @@ from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
 from archeng.journal.database import COLUMNS, StoredCall, checksum, from_row, to_row, verified
 from archeng.journal.lock import Lock, is_written
+from archeng.model import Parameter
 from archeng.records import CallRecord
 
 _STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -322,8 +323,12 @@ def opened_journal(path: str | Path) -> Iterator[Journal]:
         yield journal
 
 
-def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, CallRecord]:
+def finished_designs(
+    path: str | Path, names: Sequence[str], parameters: Sequence[Parameter] = ()
+) -> dict[bytes, CallRecord]:
     """Return all well-ended calls in a journal, by the bytes of their design.
+
+    Not those whose simulator looked at a parameter that has another value now.
 
     Raises
     ------
@@ -336,7 +341,14 @@ def finished_designs(path: str | Path, names: Sequence[str]) -> dict[bytes, Call
             raise JournalError(
                 f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
             )
-        return {call.x.tobytes(): call for _, call in journal.calls() if call.good}
+        model = journal.header()["model"] or {}
+        before = {p["name"]: p["values"] for p in model.get("parameters", ())}
+        now = {p.name: p.values.tolist() for p in parameters}
+        return {
+            call.x.tobytes(): call
+            for _, call in journal.calls()
+            if call.good and all(before.get(p) == now.get(p) for p in call.parameters_read)
+        }
 
 
 def is_still(path: str | Path) -> bool:

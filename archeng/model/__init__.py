@@ -9,13 +9,16 @@ from archeng.model.convert import (
     check_import_options,
     is_importable,
 )
+from archeng.model.declarations import Sense
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
+from archeng.model.formulas import Formulas
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
-from archeng.model.model import Model, Sense
+from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
+from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
 from archeng.model.variable import Variable
@@ -25,10 +28,14 @@ __all__ = [
     "IMPORT_HINTS",
     "IMPORT_OPTIONS",
     "ONE_OBJECTIVE",
+    "RESERVED",
     "Constraint",
     "FeasibleSet",
+    "Formulas",
     "Model",
     "ModelValues",
+    "Output",
+    "Parameter",
     "RowInfo",
     "RowKind",
     "Sense",

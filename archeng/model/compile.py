@@ -17,10 +17,11 @@ import casadi as ca
 import numpy as np
 
 from archeng.errors import InfeasibleModelError, ModelError
+from archeng.model.declarations import Declarations
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
+from archeng.model.formulas import compile_formulas
 from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
-from archeng.model.model import Model
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats, stacked
@@ -52,7 +53,7 @@ class _PendingRow:
     index: int
 
 
-def compile_model(model: Model) -> FeasibleSet:
+def compile_model(model: Declarations) -> FeasibleSet:
     """Compile a model.
 
     Raises
@@ -69,7 +70,7 @@ def compile_model(model: Model) -> FeasibleSet:
 
 
 def _compile(
-    model: Model, lower: Floats, upper: Floats, implied: Mapping[int, _Implied] | None
+    model: Declarations, lower: Floats, upper: Floats, implied: Mapping[int, _Implied] | None
 ) -> FeasibleSet:
     """Compile with these bounds (n_full,), and these rows as equalities; None: not yet known."""
     fixed = lower == upper
@@ -110,11 +111,16 @@ def _compile(
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
-    return replace(feasible_set, functions=(*model.functions, *kept))
+    return replace(
+        feasible_set,
+        functions=(*model.functions, *kept),
+        formulas=compile_formulas(model, free, template),
+        parameters=model.parameters,
+    )
 
 
 def _assemble(
-    model: Model,
+    model: Declarations,
     free: Any,
     template: Floats,
     low: Floats,
@@ -168,7 +174,7 @@ def _assemble(
 
 
 def _pending_rows(
-    model: Model, scalars: list[Any], implied: Mapping[int, _Implied]
+    model: Declarations, scalars: list[Any], implied: Mapping[int, _Implied]
 ) -> list[_PendingRow]:
     """Return the rows with their names and limits; ``scalars`` are their expressions."""
     rows: list[_PendingRow] = []

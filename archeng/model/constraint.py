@@ -7,7 +7,7 @@ comparison. Rows keep the engineer's side as the value and the number as the lim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,12 +50,30 @@ class Constraint:
     tolerance: float | None
     source: str
     half_widths: tuple[float, ...] = ()
+    indices: tuple[int, ...] | None = None  # of the rows, if they are a part of a constraint's
 
     def row_names(self) -> list[str]:
         """Name of each row: the constraint's own, with an index if there are several."""
+        if self.indices is not None:
+            return [f"{self.name}[{i}]" for i in self.indices]
         if len(self.rows) == 1:
             return [self.name]
         return [f"{self.name}[{i}]" for i in range(len(self.rows))]
+
+    def part(self, chosen: Iterable[bool]) -> Constraint | None:
+        """Return the constraint with some of its rows only, which keep their names; None: none."""
+        indices = tuple(i for i, kept in enumerate(chosen) if kept)
+        if len(indices) == len(self.rows):
+            return self
+        rows = tuple(self.rows[i] for i in indices)
+        return replace(self, rows=rows, indices=indices) if indices else None
+
+    def with_expressions(self, expressions: Sequence[Any]) -> Constraint:
+        """Return the constraint with other expressions in its rows; itself if none differs."""
+        pairs = list(zip(self.rows, expressions, strict=True))
+        if all(row.expression is expression for row, expression in pairs):
+            return self
+        return replace(self, rows=tuple(replace(row, expression=e) for row, e in pairs))
 
     def widths(self) -> Floats:
         """Half-width of each row, 0 for an inequality."""

@@ -22,7 +22,9 @@ IMPORT_OPTIONS = (
 """Every option that one of the importers takes."""
 
 
-def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
+def as_model(
+    model: Any, *, objective: bool, parameters: tuple[str, ...] = (), **arguments: Any
+) -> Model:
     """Return ``model`` itself, or import an Opti, an nlp dictionary, Pyomo or an .nl file.
 
     Parameters
@@ -30,6 +32,8 @@ def as_model(model: Any, *, objective: bool, **arguments: Any) -> Model:
     model : Model, casadi.Opti, mapping, Pyomo model, or path of an .nl file
     objective : bool
         Keep the objective of an imported model if it has one (there is no simulator).
+    parameters : tuple of str
+        Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
         For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale`` and ``tolerance``.
     """

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from archeng.model.formulas import Formulas
 from archeng.model.functions import FastFunction
+from archeng.model.quantities import Parameter
 from archeng.model.variable import Floats, Variable
 
 _WIDEST = 1e30  # between bounds farther apart there is no telling where to look: DAQP's infinity
@@ -85,6 +87,9 @@ class FeasibleSet:
         Where the gradients of the nonlinear rows, and the Hessian of their sum, can be nonzero.
     functions : tuple
         Python functions behind the rows, kept alive. With any, the set cannot be pickled.
+    formulas : Formulas or None
+        Objective and constraints that are formulas of the simulator's outputs; None: it has none.
+    parameters : tuple of Parameter
     """
 
     name: str
@@ -109,6 +114,8 @@ class FeasibleSet:
     jacobian_sparsity: Any
     hessian_sparsity: Any
     functions: tuple[Any, ...] = ()
+    formulas: Formulas | None = None
+    parameters: tuple[Parameter, ...] = ()
 
     @cached_property
     def n(self) -> int:

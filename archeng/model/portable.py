@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -17,6 +18,7 @@ import numpy as np
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.model import Model, imported
+from archeng.model.quantities import Output, Parameter
 from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
 
 _UNARY = (
@@ -47,6 +49,11 @@ def to_data(model: Model) -> dict[str, Any] | None:
     return {
         "name": model.name,
         "variables": [v.to_data() for v in model.variables],
+        **{
+            key: [record.to_data() for record in records]
+            for key, records in (("parameters", model.parameters), ("outputs", model.outputs))
+            if records
+        },
         "operations": operations,
         "constraints": [
             {
@@ -56,20 +63,36 @@ def to_data(model: Model) -> dict[str, Any] | None:
                 "source": c.source,
                 "rows": [[next(lines), *map(finite_or_none, (r.lower, r.upper))] for r in c.rows],
             }
-            for c in model.constraints
+            for c in _declared(model)
         ],
         "objective": next(lines) if model.has_objective else None,
         "sense": model.objective_sense,
+        **({"objective_name": model.objective_name} if model.objective_name else {}),
     }
+
+
+def _declared(model: Model) -> Iterator[Constraint]:
+    """Constraints as they were written, with the default tolerances of their explicit rows."""
+    complete = {c.name: c for c in model.constraints}
+    for c in model.declared:
+        explicit = complete.get(c.name)
+        if explicit is None or not explicit.half_widths:
+            yield c
+            continue
+        widths = np.zeros(len(c.rows))
+        every = range(len(c.rows)) if explicit.indices is None else explicit.indices
+        widths[list(every)] = explicit.half_widths
+        yield replace(c, half_widths=tuple(widths.tolist()))
 
 
 def serialized(model: Model) -> str:
     """Return text that changes with the model, also for one that has no data. Only to compare."""
     function = _function(model)
-    limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.constraints for r in c.rows]
-    variables = [v.to_data() for v in model.variables]
+    limits = [(c.name, c.tolerance, r.lower, r.upper) for c in model.declared for r in c.rows]
+    records = [v.to_data() for v in model.variables]
+    records += [r.to_data() for r in (*model.parameters, *model.outputs)]
     text = _at_points(model, function) if model.functions else function.serialize()
-    return repr((model.name, variables, limits, text))
+    return repr((model.name, records, limits, text))
 
 
 def _at_points(model: Model, function: Any) -> list[list[float]]:
@@ -79,7 +102,15 @@ def _at_points(model: Model, function: Any) -> list[list[float]]:
     low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - 1.0)
     high = np.where(np.isfinite(upper), upper, np.maximum(start, low) + 1.0)
     shares = np.random.default_rng(0).random((_POINTS, len(low)))
-    return [np.asarray(function(low + s * (high - low))).reshape(-1).tolist() for s in shares]
+    more = np.concatenate(
+        [
+            np.zeros(0),
+            *(p.values for p in model.parameters),
+            *(np.ones(o.size) for o in model.outputs),
+        ]
+    )
+    points = [np.concatenate((low + s * (high - low), more)) for s in shares]
+    return [np.asarray(function(point)).reshape(-1).tolist() for point in points]
 
 
 def from_data(data: Mapping[str, Any]) -> Model:
@@ -104,6 +135,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     if old["name"] != new["name"]:
         changes.append(f"name: {old['name']!r} became {new['name']!r}")
     (variables, rows, goal), (new_variables, new_rows, new_goal) = _parts(old), _parts(new)
+    for what in ("parameter", "output"):
+        changes += _compare(what, *(_by_name(data.get(f"{what}s", ())) for data in (old, new)))
     changes += _compare("variable", variables, new_variables)
     changes += _compare("constraint", rows, new_rows)
     if goal != new_goal:
@@ -117,11 +150,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _function(model: Model) -> Any:
-    """Return the rows, and the objective if there is one, as a function of the variables."""
-    outputs = [row.expression for c in model.constraints for row in c.rows]
-    outputs += [model.objective] if model.has_objective else []
-    column = ca.vertcat(*outputs) if outputs else type(model.symbols)(0, 1)
-    return ca.Function("model", [model.symbols], [column])
+    """Return the rows, and the objective if there is one, as a function of all symbols."""
+    formulas = [row.expression for c in model.declared for row in c.rows]
+    formulas += [model.declared_objective] if model.has_objective else []
+    column = ca.vertcat(*formulas) if formulas else type(model.symbols)(0, 1)
+    inputs = ca.vertcat(model.symbols, model.parameter_symbols, model.output_symbols)
+    return ca.Function("model", [inputs], [column])
 
 
 def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
@@ -158,7 +192,10 @@ def _operations(function: Any) -> tuple[list[list[Any]], list[int]]:
 
 def _from_data(data: Mapping[str, Any]) -> Model:
     records = [Variable.from_data(record) for record in data["variables"]]
-    symbols = [symbol(ca.SX, v.name, v.shape) for v in records]
+    parameters = [Parameter.from_data(record) for record in data.get("parameters", ())]
+    outputs = [Output.from_data(record) for record in data.get("outputs", ())]
+    every: list[Variable | Parameter | Output] = [*records, *parameters, *outputs]
+    symbols = [symbol(ca.SX, record.name, record.shape) for record in every]
     entries = [entry for s in symbols for entry in s.nonzeros()]
     values: list[Any] = []
     for name, *operands in data["operations"]:
@@ -173,12 +210,14 @@ def _from_data(data: Mapping[str, Any]) -> Model:
             make = ca.SX.unary if len(operands) == 1 else ca.SX.binary
             values.append(make(_CODES[name], *(_element(values, i) for i in operands)))
     goal = data["objective"]
-    return imported(
+    model = imported(
         str(data["name"]),
-        zip(symbols, records, strict=True),
+        zip(symbols, every, strict=True),
         [_constraint(c, values) for c in data["constraints"]],
         None if goal is None else (_element(values, goal), data["sense"]),
     )
+    model.objective_name = str(data.get("objective_name", ""))
+    return model
 
 
 def _constraint(record: Mapping[str, Any], values: Sequence[Any]) -> Constraint:
@@ -211,17 +250,15 @@ def _element(values: Sequence[Any], index: Any) -> Any:
 def _parts(data: Mapping[str, Any]) -> tuple[_Named, _Named, Any]:
     """Return variables and constraints by name, and the objective; formulas as fingerprints."""
     prints: list[str] = []
-    names = [n for v in data["variables"] for n in element_names(v["name"], tuple(v["shape"]))]
+    every = [*data["variables"], *data.get("parameters", ()), *data.get("outputs", ())]
+    names = [n for v in every for n in element_names(v["name"], tuple(v["shape"]))]
     for name, *operands in data["operations"]:
         if name == _VARIABLE:
             parts: list[Any] = [names[operands[0]]]
         else:
             parts = operands if name == _NUMBER else [prints[i] for i in operands]
         prints.append(hashlib.sha256(repr((name, parts)).encode()).hexdigest())
-    variables = {
-        v["name"]: {key: value for key, value in v.items() if key != "name"}
-        for v in data["variables"]
-    }
+    variables = _by_name(data["variables"])
     rows = {
         c["name"]: {
             "tolerance": c["tolerance"],
@@ -232,6 +269,10 @@ def _parts(data: Mapping[str, Any]) -> tuple[_Named, _Named, Any]:
     }
     line = data["objective"]
     return variables, rows, (None if line is None else prints[line], data["sense"])
+
+
+def _by_name(records: Sequence[Mapping[str, Any]]) -> _Named:
+    return {r["name"]: {key: value for key, value in r.items() if key != "name"} for r in records}
 
 
 def _compare(what: str, old: _Named, new: _Named) -> list[str]:

@@ -13,6 +13,8 @@ from archeng.model.variable import Floats, Variable
 
 if TYPE_CHECKING:
     from archeng.model.constraint import Constraint
+    from archeng.model.declarations import Declarations
+    from archeng.model.quantities import Output, Parameter
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -41,11 +43,25 @@ def model_variables(variables: Sequence[Variable]) -> str:
     return text_table(("variable", "lower", "upper", "start", "unit"), rows)
 
 
-def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[Constraint]) -> str:
+def model_quantities(parameters: Sequence[Parameter], outputs: Sequence[Output]) -> str:
+    """Return tables of the parameters and outputs, each after an empty line; empty without any."""
+    values = [
+        (label, number(value), p.unit or "-")
+        for p in parameters
+        for label, value in zip(p.element_names(), p.values.tolist(), strict=True)
+    ]
+    text = "\n\n" + text_table(("parameter", "value", "unit"), values) if values else ""
+    names = [(label, o.unit or "-") for o in outputs for label in o.element_names()]
+    return text + ("\n\n" + text_table(("output", "unit"), names) if names else "")
+
+
+def model_table(model: Declarations) -> str:
     """Return the text of ``print(model)``."""
-    size = sum(v.size for v in variables)
-    text = f"model {name}: {size} variables, {sum(len(c.rows) for c in constraints)} rows\n\n"
-    text += model_variables(variables)
+    constraints, simulated = model.constraints, model.simulated
+    rows = sum(len(c.rows) for c in (*constraints, *simulated))
+    text = f"model {model.name}: {model.n_variables} variables, {rows} rows\n\n"
+    text += model_variables(model.variables)
+    text += model_quantities(model.parameters, model.outputs)
     second = []
     for c in constraints:
         for label, row, half in zip(c.row_names(), c.rows, c.widths(), strict=True):
@@ -53,6 +69,9 @@ def model_table(name: str, variables: Sequence[Variable], constraints: Sequence[
             limit = f"{number(row.lower)} +- {half:.3g}" if equal else number(row.lower)
             kind = "equality" if equal else "inequality"
             second.append((label, limit, number(row.upper), kind, c.source))
+    for c in simulated:
+        for label, low, high in zip(c.row_names(), *c.limits(), strict=True):
+            second.append((label, number(low), number(high), "simulated", c.source))
     if second:
         text += "\n\n" + text_table(("constraint", "lower", "upper", "kind", "source"), second)
     return text

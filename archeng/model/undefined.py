@@ -20,8 +20,8 @@ import numpy as np
 
 from archeng.errors import ModelError
 from archeng.model.callables import BRIDGE, bridged, remembering
+from archeng.model.declarations import Declarations
 from archeng.model.functions import FastFunction
-from archeng.model.model import Model
 from archeng.model.variable import Floats
 
 logger = logging.getLogger("archeng")
@@ -35,7 +35,9 @@ _SAFE = frozenset(
 )  # fmt: skip
 
 
-def free_rows(model: Model, free: Any, template: Floats) -> tuple[Any, list[Any], tuple[Any, ...]]:
+def free_rows(
+    model: Declarations, free: Any, template: Floats
+) -> tuple[Any, list[Any], tuple[Any, ...]]:
     """Return a symbol for the free variables, the rows as scalars, and what is to be kept alive.
 
     ``free`` are the positions (n,) of the free variables, ``template`` (n_full,) has the values of

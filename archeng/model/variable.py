@@ -115,19 +115,7 @@ def make_variable(
     domain: Domain = Domain.REAL,
 ) -> Variable:
     """Check what the engineer typed and build the record; every error names the variable."""
-    if not isinstance(name, str) or not name:
-        raise ModelError(f"A variable needs a non-empty name; got {shown(name)}.")
-    try:
-        dims = tuple(operator.index(d) for d in np.atleast_1d(np.asarray(shape, dtype=object)))
-    except Exception:  # an object may raise anything
-        dims = (0,)
-    if len(dims) > 2 or any(not 1 <= d <= _LARGEST for d in dims):
-        raise ModelError(
-            f"Variable {name!r}: shape must be an int or a tuple of one or two positive ints, "
-            f"got {shown(shape)}."
-        )
-    if unit is not None and not isinstance(unit, str):
-        raise ModelError(f"Variable {name!r}: unit must be a text, got {shown(unit)}.")
+    dims = checked_shape("Variable", name, unit, shape)
     given = {"lower": lower, "upper": upper, "start": start, "scale": scale}
     low, high, first, width = (_flat(name, key, value, dims) for key, value in given.items())
     variable = Variable(name, dims, low, high, first, width, unit or "", domain)
@@ -140,6 +128,24 @@ def make_variable(
             f"Variable {name!r}: scale must be positive and finite, got {shown(scale)}."
         )
     return variable
+
+
+def checked_shape(what: str, name: Any, unit: Any, shape: Any) -> tuple[int, ...]:
+    """Return the shape of a variable, parameter or output; check its name and unit with it."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"A {what.lower()} needs a non-empty name; got {shown(name)}.")
+    try:
+        dims = tuple(operator.index(d) for d in np.atleast_1d(np.asarray(shape, dtype=object)))
+    except Exception:  # an object may raise anything
+        dims = (0,)
+    if len(dims) > 2 or any(not 1 <= d <= _LARGEST for d in dims):
+        raise ModelError(
+            f"{what} {name!r}: shape must be an int or a tuple of one or two positive ints, "
+            f"got {shown(shape)}."
+        )
+    if unit is not None and not isinstance(unit, str):
+        raise ModelError(f"{what} {name!r}: unit must be a text, got {shown(unit)}.")
+    return dims
 
 
 def imported_scalar(
@@ -268,3 +274,38 @@ def _teaching(kind: Any) -> Any:
 
 
 _TEACHING = {kind: _teaching(kind) for kind in (ca.SX, ca.MX)}
+
+
+def flat_design(name: str, variables: Sequence[Variable], design: Any) -> Floats:
+    """Flat vector of a design of model ``name``: a mapping by name, or a vector already."""
+    if isinstance(design, Mapping):
+        names, given = {v.name for v in variables}, set(design)
+        if given != names:
+            missing, extra = sorted(names - given), sorted(map(str, given - names))
+            raise ModelError(f"Design of model {name!r}: missing {missing}, unknown {extra}.")
+        parts = []
+        for v in variables:
+            value = _design_numbers(name, design[v.name])
+            if value.shape != v.shape:
+                raise ModelError(
+                    f"Variable {v.name!r}: expected shape {v.shape}, got {value.shape}."
+                )
+            parts.append(value.reshape(-1, order="F"))
+        return np.concatenate(parts) if parts else np.zeros(0)
+    x, size = _design_numbers(name, design), sum(v.size for v in variables)
+    if x.shape != (size,):
+        order = ", ".join(label for v in variables for label in v.element_names())
+        raise ModelError(
+            f"Model {name!r} has {size} variables; got a vector of shape {x.shape}. Order: {order}."
+        )
+    return x
+
+
+def _design_numbers(name: str, values: Any) -> Floats:
+    try:
+        return floats(values)
+    except ValueError as error:
+        raise ModelError(
+            f"A design of model {name!r} is a vector or a mapping of numbers by name; got "
+            f"{shown(values)}."
+        ) from error

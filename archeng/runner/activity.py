@@ -50,13 +50,13 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
 
 
 def activity_of(
-    feasible_set: FeasibleSet, ledger: Ledger, limits: Limits, wide: Distribution
+    feasible_set: FeasibleSet, ledger: Ledger, wide: Distribution
 ) -> tuple[Activity, ...]:
     """Return the activity of every explicit and simulated constraint; empty without a design.
 
     ``wide`` is the initial search distribution.
     """
-    best, evaluations = ledger.best, ledger.calls
+    best, evaluations, limits = ledger.best, ledger.calls, ledger.limits
     if best is None:
         return ()
     rows = rows_at(feasible_set, best.x)

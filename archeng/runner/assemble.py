@@ -14,7 +14,7 @@ from archeng.simulator import Evaluator, Gate, make_pool, process_count
 
 def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
     """Make ledger, search, and who repairs; the solvers of the repair are compiled here."""
-    options, settings, limits = setup.options, setup.settings, setup.options.limits
+    options, settings, limits = setup.options, setup.settings, setup.limits
     repairer = Repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
     search = RestartingSearch(
@@ -32,6 +32,7 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         budget=options.max_evaluations,
         reuse_designs=settings.reuse_designs,
         earlier=setup.earlier,
+        formulas=setup.feasible_set.formulas,
     )
     return ledger, search, team
 
@@ -40,11 +41,11 @@ def make_dispatcher(
     setup: Setup, ledger: Ledger, search: RestartingSearch, begin: float
 ) -> Dispatcher:
     """Start the workers, if there is a simulator; ``begin`` is the run's, by `time.monotonic`."""
-    runtime, limits = setup.runtime, setup.options.limits
+    runtime, asked = setup.runtime, setup.asked
     evaluator = None
     if setup.simulator is not None:
         pool = make_pool(runtime.workers, setup.simulator, runtime.policy.timeout)
-        evaluator = Evaluator(pool, runtime.policy, limits)
+        evaluator = Evaluator(pool, runtime.policy, asked)
     gate = Gate(setup.feasible_set, search.handler.outside)
     on_failure = None if runtime.progress is None else runtime.progress.failed
-    return Dispatcher(gate, ledger, evaluator, limits, begin, on_failure)
+    return Dispatcher(gate, ledger, evaluator, asked, begin, on_failure)

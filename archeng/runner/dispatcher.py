@@ -14,7 +14,7 @@ from archeng.outcomes import Limits
 from archeng.records import CallRecord
 from archeng.runner.failures import mistaken
 from archeng.runner.generation import Candidate, OpenGeneration
-from archeng.simulator import Call, Design, Evaluator, Gate, checked
+from archeng.simulator import Asked, Call, Design, Evaluator, Gate
 
 
 class Dispatcher:
@@ -25,12 +25,12 @@ class Dispatcher:
         gate: Gate,  # checks every design once more before it is simulated
         ledger: Ledger,  # says which outcomes are known
         evaluator: Evaluator | None,  # None for ask and tell
-        limits: Limits,  # of the simulated constraints
+        asked: Asked,  # of the simulator
         begin: float,  # of the run, by `time.monotonic`
         on_failure: Callable[[Call], None] | None = None,  # told of calls that did not end well
     ) -> None:
         self._gate, self._ledger, self._evaluator = gate, ledger, evaluator
-        self._limits, self._begin, self._on_failure = limits, begin, on_failure
+        self._asked, self._begin, self._on_failure = asked, begin, on_failure
 
     @property
     def n_workers(self) -> int | None:
@@ -110,7 +110,7 @@ class Dispatcher:
         """Return the record of a told call, or of the same design simulated before."""
         design, violation = self._gated(generation.candidates[position])
         known = self._ledger.known_outcomes({position: design}).get(position)
-        outcome = known or checked(told, self._limits)
+        outcome = known or self._asked.completed(told, design.x)
         return self._taken(generation, position, outcome, violation)
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class Dispatcher:
         self, generation: OpenGeneration, position: int, outcome: Call, violation: float
     ) -> CallRecord:
         elapsed = time.monotonic() - self._begin
-        return call_record(generation, position, outcome, violation, self._limits, elapsed)
+        return call_record(generation, position, outcome, violation, self._ledger.limits, elapsed)
 
     def _gated(self, candidate: Candidate) -> tuple[Design, float]:
         """Return a candidate's design and its violation: every row checked at its very vector."""
@@ -193,6 +193,8 @@ def call_record(
         constraints=dict(outcome.constraints),
         violated=_violated(outcome, limits),
         outputs=dict(outcome.outputs),
+        gradients=dict(outcome.gradients),
+        parameters_read=outcome.parameters_read,
         repair_rows=repair.active,
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,

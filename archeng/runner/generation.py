@@ -11,7 +11,7 @@ from archeng.distribution import Floats
 from archeng.handlers import Population
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
-from archeng.outcomes import Limits, Outcomes
+from archeng.outcomes import Outcomes
 from archeng.records import CallRecord
 from archeng.repair import Repair, RepairKind
 from archeng.simulator import Design
@@ -67,14 +67,12 @@ class OpenGeneration:
         """Whether the budget does not allow the whole generation."""
         return len(self.candidates) < self.size
 
-    def outcomes(
-        self, calls: Mapping[int, CallRecord], ledger: Ledger, sign: float, limits: Limits
-    ) -> Outcomes:
+    def outcomes(self, calls: Mapping[int, CallRecord], ledger: Ledger, sign: float) -> Outcomes:
         """Return what is known of the whole population, to be minimised; NaN: nothing.
 
         ``calls`` are those of this generation by position.
         """
-        objectives = np.full(self.size, np.nan)
+        objectives, limits = np.full(self.size, np.nan), ledger.limits
         simulated = np.full((self.size, len(limits)), np.nan)
         for position, candidate in enumerate(self.candidates):
             call = calls.get(position) or ledger.find(candidate.design)
@@ -102,7 +100,7 @@ def open_generation(
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
-        Design(fs.variables, x)
+        Design(fs.variables, x, fs.parameters)
         if repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)

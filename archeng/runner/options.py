@@ -20,7 +20,7 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.model import FeasibleSet, Model, Sense
+from archeng.model import FeasibleSet, Formulas, Model, Sense
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
@@ -45,12 +45,17 @@ class Options:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
 
-    @property
-    def limits(self) -> Limits:
-        """Limits of the simulated constraints."""
+    def limits(self, formulas: Formulas | None) -> Limits:
+        """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""
         lower = [-math.inf if low is None else low for low, _ in self.simulated.values()]
         upper = [math.inf if high is None else high for _, high in self.simulated.values()]
-        return Limits(tuple(self.simulated), np.array(lower, float), np.array(upper, float))
+        limits = Limits(tuple(self.simulated), np.array(lower, float), np.array(upper, float))
+        rows = () if formulas is None else formulas.rows
+        twice = [row.name for row in rows if row.name in self.simulated]
+        if twice:
+            raise SettingsError(f"simulated: {twice} are constraints of the model already.")
+        low, high = np.array([(row.lower, row.upper) for row in rows]).reshape(-1, 2).T
+        return limits.after(tuple(row.name for row in rows), low, high)
 
     @property
     def sign(self) -> float:

@@ -14,7 +14,6 @@ from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable
-from archeng.outcomes import Limits
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
@@ -77,6 +76,7 @@ def make_result(run: Account) -> Result:
     size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
     optimality = _optimality(run, best)
+    formulas = getattr(fs, "formulas", None)
     return Result(
         name=fs.name,
         x=x,
@@ -88,21 +88,27 @@ def make_result(run: Account) -> Result:
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
         rows=rows_at(fs, x) if isinstance(fs, FeasibleSet) else (),
-        simulated=simulated_at(run.options.limits, best),
+        simulated=simulated_at(run, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=activity_of(fs, run.ledger, run.options.limits, run.wide)
-        if isinstance(fs, FeasibleSet)
-        else (),
+        activity=activity_of(fs, run.ledger, run.wide) if isinstance(fs, FeasibleSet) else (),
         optimality=optimality,
         provenance=_provenance(run),
+        parameters=getattr(fs, "parameters", ()),
+        declared_outputs=() if formulas is None else formulas.outputs,
+        objective_name="" if formulas is None else formulas.objective_name,
+        objective_formula="" if formulas is None else formulas.objective,
     )
 
 
-def simulated_at(limits: Limits, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
+def simulated_at(run: Account, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
     """Return every simulated constraint at the best design."""
-    values = {} if best is None else best.constraints
+    values, limits = {} if best is None else best.constraints, run.ledger.limits
+    formulas = getattr(run.feasible_set, "formulas", None)
+    about = {} if formulas is None else {r.name: (r.text, r.source) for r in formulas.rows}
     return tuple(
-        SimulatedAtBest(name, values.get(name, float("nan")), float(low), float(high))
+        SimulatedAtBest(
+            name, values.get(name, float("nan")), float(low), float(high), *about.get(name, ())
+        )
         for name, low, high in zip(limits.names, limits.lower, limits.upper, strict=True)
     )
 
@@ -114,7 +120,7 @@ def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
         return None
     frame = frame_at(run.wide, fs.reduce(best.x))
-    return best_evidence(frame, run.ledger.arrays(), run.options.limits, fs)
+    return best_evidence(frame, run.ledger.arrays(), run.ledger.limits, fs)
 
 
 def _status(run: Account, best: CallRecord | None, optimality: Optimality | None) -> Status:

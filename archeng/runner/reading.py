@@ -98,11 +98,13 @@ class JournalReader:
         if fs is not None:
             check_designs(self.path, fs, (stored.call for stored in calls))
         space = fs or VariablesOnly(str(header["name"]), _variables(header))
+        formulas = None if fs is None else fs.formulas
         ledger = Ledger(
             space,
-            options.limits,
+            options.limits(formulas),
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
+            formulas=formulas,
         )
         ledger.load(self.path, journal.generations(), calls, standing.generation)
         ledger.add_unfinished()

@@ -57,10 +57,11 @@ class Run:
         seed: int | None = None,
         start: Any = None,
         sigma: Any = None,
+        parameters: Any = None,
         settings: Settings | None = None,
         **options: Any,
     ) -> None:
-        setup = new_setup(model, simulator, seed, start, sigma, settings, options)
+        setup = new_setup(model, simulator, seed, start, sigma, parameters, settings, options)
         self._take(setup)
         self.state = self.search.init(setup.start, np.random.default_rng(setup.seed))
         self._start_workers(setup)
@@ -342,7 +343,7 @@ class Run:
             reason = reason or StopReason.MAX_EVALUATIONS
         begin = time.perf_counter()
         options, ledger, before = self.options, self.ledger, self.state.search
-        outcomes = generation.outcomes(self._calls, ledger, options.sign, options.limits)
+        outcomes = generation.outcomes(self._calls, ledger, options.sign)
         if reason is None:
             self.state = self.search.tell(
                 self.state, generation.population, outcomes, ledger.arrays()

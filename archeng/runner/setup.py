@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ from archeng.runner.options import (
 )
 from archeng.runner.stored import header, stored_form, stored_model, stored_settings
 from archeng.settings import Settings
-from archeng.simulator import Call, CallStatus, OnPyomoModel, Simulator, check_simulator
+from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
 logger = logging.getLogger("archeng")
 
@@ -64,6 +66,21 @@ class Setup:
     earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
     header: dict[str, Any]  # what a journal stores once
 
+    @cached_property
+    def limits(self) -> Limits:
+        """Limits of all simulated constraints."""
+        return self.options.limits(self.feasible_set.formulas)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What is asked of the simulator."""
+        return asked(self.feasible_set, self.options)
+
+
+def asked(feasible_set: FeasibleSet, options: Options) -> Asked:
+    """Return what is asked of the simulator."""
+    return Asked(feasible_set, tuple(options.simulated), options.sign)
+
 
 def new_setup(
     source: Any,
@@ -71,6 +88,7 @@ def new_setup(
     seed: int | None,
     start: Any,
     sigma: Any,
+    parameters: Any,
     settings: Settings | None,
     keywords: Mapping[str, Any],
 ) -> Setup:
@@ -79,12 +97,20 @@ def new_setup(
     check_import_options("solve()", rest, OPTION_NAMES, FOREIGN_NAMES)
     settings = OPTIONS["settings"].checked(settings)
     OPTIONS["seed"].checked(seed)
-    model = as_model(source, objective=simulator is None, **rest)
-    own = simulator is None and model.has_objective
+    values = OPTIONS["parameters"].checked(parameters)
+    model = as_model(source, objective=simulator is None, parameters=tuple(values), **rest)
+    model = model.with_parameters(values) if values else model
+    own = simulator is None and model.has_objective and not model.outputs
     if simulator is not None and is_pyomo(source) and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
+    by_formula = model.has_objective and (own or bool(model.outputs))
     if chosen.get("sense") is None:
-        chosen["sense"] = model.objective_sense if own else "minimize"
+        chosen["sense"] = model.objective_sense if by_formula else "minimize"
+    elif by_formula and not own and chosen["sense"] != model.objective_sense:
+        raise SettingsError(
+            f"sense={chosen['sense']!r}, but the model says {model.objective_sense!r}: leave it "
+            "out, or change the model."
+        )
     options = Options(**chosen)
     data = None
     if runtime.journal is not None:
@@ -106,7 +132,7 @@ def new_setup(
         seed=number,
         start=first,
         wide=wide,
-        earlier=_earlier(model, runtime, options.limits),
+        earlier=_earlier(model, runtime, asked(feasible_set, options)),
         header=header(model, data, options, settings, number, wide, own)
         if runtime.journal is not None
         else {},
@@ -147,7 +173,7 @@ def stored_setup(
         seed=int(stored["seed"]),
         start=None,
         wide=decode(Distribution, stored["wide"]),
-        earlier=_earlier(model, runtime, options.limits),
+        earlier=_earlier(model, runtime, asked(feasible_set, options)),
         header=dict(stored),
     )
 
@@ -163,7 +189,7 @@ def _simulator(
             f"{type(source).__name__} and {type(simulator).__name__}."
         )
     if simulator is None:
-        return model.objective_function() if own else None
+        return model.objective_function() if own else model.black_box
     check_simulator(simulator)
     if on_model:
         return OnPyomoModel(simulator, source)
@@ -187,17 +213,27 @@ def _compiled(model: Model) -> FeasibleSet:
     return feasible_set
 
 
-def _earlier(model: Model, runtime: Runtime, limits: Limits) -> dict[bytes, Call]:
-    """Return the calls that earlier runs finished, with values of the simulated constraints.
+def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]:
+    """Return the calls that earlier runs finished, with objective and simulated constraints.
 
-    Those that lack one are left out: their designs have to be simulated again.
+    Those that lack one, or were made with other parameters that the simulator looked at, are left
+    out: their designs have to be simulated again.
     """
     calls: dict[bytes, Call] = {}
+    formula = wanted.feasible_set.formulas
     for path in runtime.reuse:
-        for key, e in finished_designs(path, model.element_names()).items():
-            if all(name in e.constraints for name in limits.names):
-                values = {name: e.constraints[name] for name in limits.names}
-                calls[key] = Call(
-                    CallStatus.REUSED, e.objective, "", 0.0, constraints=values, outputs=e.outputs
+        for key, e in finished_designs(path, model.element_names(), model.parameters).items():
+            if all(name in e.constraints for name in wanted.simulated):
+                outcome = Call(
+                    CallStatus.REUSED,
+                    math.nan if formula is not None and formula.objective else e.objective,
+                    constraints={name: e.constraints[name] for name in wanted.simulated},
+                    outputs=e.outputs,
+                    gradients=e.gradients,
+                    parameters_read=e.parameters_read,
+                    seconds=0.0,
                 )
+                outcome = wanted.completed(outcome, e.x)
+                if outcome.good:
+                    calls[key] = outcome
     return calls

@@ -34,6 +34,7 @@ def solve(
     seed: int | None = None,
     start: Mapping[str, ArrayLike] | ArrayLike | None = None,
     sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
     sense: Sense | None = None,
     restarts: int = 0,
     population_size: int | None = None,
@@ -59,8 +60,9 @@ def solve(
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
         Variables and explicit constraints.
     simulator : callable, optional
-        Takes a :class:`Design`, returns the objective or an :class:`Evaluation`. Without one, the
-        objective of the model itself is optimised.
+        Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
+        the outputs that the model declares. Without one, the objective of the model itself is
+        optimised, or the black boxes of an imported model are called.
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
@@ -133,6 +135,12 @@ def resume(
 def _finish(run: Run) -> Result:
     if run.simulator is None:
         run.close()
+        outputs = [output.name for output in run.model.outputs]
+        if outputs:
+            raise SettingsError(
+                f"There is no simulator, and the model has the outputs {outputs}. Pass a function "
+                "that takes a Design and returns a dictionary of them."
+            )
         raise SettingsError(
             "There is no simulator, and the model has no objective of its own. Pass a function "
             "that takes a Design and returns a number."
@@ -187,4 +195,4 @@ def sample_feasible(
     refuse_wide(fs)
     repairer = Repairer(fs, OPTIONS["settings"].checked(settings))
     points = space_filling_points(repairer, n, np.random.default_rng(seed))
-    return Designs(Design(fs.variables, fs.expand(x)) for x in points)
+    return Designs(Design(fs.variables, fs.expand(x), fs.parameters) for x in points)

@@ -1,6 +1,7 @@
 """What stands between the optimiser and the engineer's simulator."""
 
 from archeng.simulator.answer import Evaluation
+from archeng.simulator.asked import Asked, output_vector
 from archeng.simulator.call import (
     Call,
     CallStatus,
@@ -8,7 +9,6 @@ from archeng.simulator.call import (
     Simulator,
     call,
     check_simulator,
-    checked,
     told,
 )
 from archeng.simulator.command import CommandSimulator, read_json, read_regex
@@ -24,6 +24,7 @@ from archeng.simulator.evaluate import (
 from archeng.simulator.processes import Workers, process_count
 
 __all__ = [
+    "Asked",
     "Call",
     "CallStatus",
     "CommandSimulator",
@@ -40,8 +41,8 @@ __all__ = [
     "call",
     "check_simulator",
     "check_workers",
-    "checked",
     "make_pool",
+    "output_vector",
     "process_count",
     "read_json",
     "read_regex",

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.checks import shown
-from archeng.model import ONE_OBJECTIVE
+from archeng.model import ONE_OBJECTIVE, RESERVED
 
-Output = float | int | bool | str | list[float]
+OutputValue = float | int | bool | str | list[Any]
 
-_KEYS = ("objective", "constraints", "outputs")
+_KEYS = RESERVED
 _LONGEST = 10_000  # numbers of one output
 
 
@@ -24,11 +24,17 @@ class Evaluation:
 
     Attributes
     ----------
-    objective : float
+    objective : float, optional
+        Not needed if the objective of the model is a formula of the outputs.
     constraints : mapping of str to float
         Values of the constraints declared by ``simulated=``, by name.
     outputs : mapping
-        Numbers, texts or lists of numbers to be recorded; they do not influence the search.
+        Values of the outputs that the model declares (:meth:`archeng.Model.output`), by name.
+        Others (numbers, texts, lists of numbers) are recorded and do not influence the search.
+    gradients : mapping, optional
+        Derivatives of declared outputs, by name, where the simulator has them: a vector in the
+        order of ``design.x`` (a matrix with a row for each entry of a vector output), or a
+        mapping from names of variables. Models then need fewer calls.
 
     Examples
     --------
@@ -36,9 +42,14 @@ class Evaluation:
     1.5
     """
 
-    objective: float
+    objective: float | None = None
     constraints: Mapping[str, float] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    gradients: Mapping[str, Any] = field(default_factory=dict)
+
+
+class OnlyOutputs(Evaluation):
+    """A dictionary of outputs: it must hold those that the model declares, and no others."""
 
 
 class UnusableAnswerError(ValueError):
@@ -74,26 +85,34 @@ def read_answer(value: Any) -> Evaluation:
 
 def _evaluation(value: Any) -> Evaluation:
     if isinstance(value, Mapping):
-        unknown = [str(k) for k in value if k not in _KEYS]
-        if unknown or "objective" not in value:
-            raise UnusableAnswerError(
-                f"the simulator returned a dictionary with the keys {[str(k) for k in value]}; "
-                f"expected 'objective' and, if needed, 'constraints' and 'outputs'"
-            )
-        value = Evaluation(**value)
+        return _evaluation(_of_mapping(value))
     if not isinstance(value, Evaluation):
         return Evaluation(_finite("", value))
-    for key in ("constraints", "outputs"):
+    for key in ("constraints", "outputs", "gradients"):
         if not isinstance(getattr(value, key), Mapping):
             raise UnusableAnswerError(
                 f"the simulator returned {key} = {shown(getattr(value, key))}, expected a "
                 "dictionary by name"
             )
-    return Evaluation(
-        _finite(" as objective", value.objective),
+    return type(value)(
+        None if value.objective is None else _finite(" as objective", value.objective),
         {str(k): _finite(f" as constraint {k!r}", v) for k, v in value.constraints.items()},
         {str(k): _output(str(k), v) for k, v in value.outputs.items()},
+        {str(k): _gradient(str(k), v) for k, v in value.gradients.items()},
     )
+
+
+def _of_mapping(value: Mapping[Any, Any]) -> Evaluation:
+    """Return a dictionary as an evaluation: by the names of its parts, or outputs by name."""
+    known = [key for key in value if key in _KEYS]
+    if len(known) == len(value) and ("objective" in value or "outputs" in value):
+        return Evaluation(**value)
+    if known or not value:
+        raise UnusableAnswerError(
+            f"the simulator returned a dictionary with the keys {[str(k) for k in value]}; "
+            f"expected 'objective' and, if needed, 'constraints' and 'outputs'"
+        )
+    return OnlyOutputs(outputs=value)
 
 
 def _finite(what: str, value: Any) -> float:
@@ -111,15 +130,28 @@ def _finite(what: str, value: Any) -> float:
     return number
 
 
-def _output(name: str, value: Any) -> Output:
+def _gradient(name: str, value: Any) -> list[Any] | dict[str, Any]:
+    """Return derivatives as JSON can hold them; whether they fit the model is seen later."""
+    if isinstance(value, Mapping):
+        return {str(k): _gradient(name, v) for k, v in value.items()}
+    numbers = _numbers(value)
+    if numbers is None or numbers.ndim > 2:
+        raise UnusableAnswerError(
+            f"the simulator returned {_named(value)} as gradient of {name!r}; expected numbers, or "
+            "a dictionary of them by variable"
+        )
+    return numbers.tolist()  # type: ignore[no-any-return]
+
+
+def _output(name: str, value: Any) -> OutputValue:
     """Return an output as JSON can hold it."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
         return bool(value)
     numbers = _numbers(value) if isinstance(value, list | tuple | np.ndarray) else None
-    if numbers is not None and numbers.ndim == 1 and len(numbers) <= _LONGEST:
-        return [float(v) for v in numbers]
+    if numbers is not None and numbers.ndim in (1, 2) and numbers.size <= _LONGEST:
+        return numbers.tolist()  # type: ignore[no-any-return]
     number = _number(value)
     if number is None:
         raise UnusableAnswerError(

@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from archeng.errors import SimulationTimeoutError, SimulatorError
-from archeng.outcomes import Limits
-from archeng.simulator.answer import UnusableAnswerError, read_answer
+from archeng.simulator.answer import OnlyOutputs, UnusableAnswerError, read_answer
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
@@ -50,9 +49,11 @@ class CallStatus(StrEnum):
 class Call:
     """Outcome of one call. ``objective`` is NaN unless the status is OK (or REUSED).
 
-    ``seconds`` is the time of the last of the ``attempts``; ``constraints`` and ``outputs`` are
-    those of the :class:`Evaluation`. ``mistake`` says that the simulator is written wrongly, as far
-    as one can tell; ``cause`` is its exception, if the call was made in this process.
+    ``seconds`` is the time of the last of the ``attempts``; ``constraints``, ``outputs`` and
+    ``gradients`` are those of the :class:`Evaluation`, ``strict`` says that it was a dictionary of
+    outputs and nothing else. ``parameters_read`` are those that the simulator looked at.
+    ``mistake`` says that the simulator is written wrongly, as far as one can tell; ``cause`` is its
+    exception, if the call was made in this process.
     """
 
     status: CallStatus
@@ -62,6 +63,9 @@ class Call:
     attempts: int = 1
     constraints: Mapping[str, float] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    gradients: Mapping[str, Any] = field(default_factory=dict)
+    parameters_read: tuple[str, ...] = ()
+    strict: bool = False
     mistake: bool = False
     cause: BaseException | None = field(default=None, compare=False, repr=False)
 
@@ -97,8 +101,9 @@ def call(simulator: Simulator, design: Design) -> Call:
     forks ends here: it must never go on as a second copy of ours.
     """
     process, begin = os.getpid(), time.perf_counter()
+    given = design.copy()
     try:
-        value = simulator(design.copy())
+        value = simulator(given)
     except BaseException as error:
         if os.getpid() != process:
             _end_of_fork(error)
@@ -109,7 +114,8 @@ def call(simulator: Simulator, design: Design) -> Call:
         if os.getpid() != process:
             _end_of_fork(None)
         outcome = _returned(value)
-    return replace(outcome, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    return replace(outcome, seconds=seconds, parameters_read=given.parameters.names_read)
 
 
 def _returned(value: Any) -> Call:
@@ -119,7 +125,12 @@ def _returned(value: Any) -> Call:
     except UnusableAnswerError as error:
         return Call(CallStatus.INVALID, message=str(error), mistake=error.malformed)
     return Call(
-        CallStatus.OK, answer.objective, constraints=answer.constraints, outputs=answer.outputs
+        CallStatus.OK,
+        math.nan if answer.objective is None else answer.objective,
+        constraints=answer.constraints,
+        outputs=answer.outputs,
+        gradients=answer.gradients,
+        strict=isinstance(answer, OnlyOutputs),
     )
 
 
@@ -156,26 +167,3 @@ def told(value: Any) -> Call:
         return outcome
     message = f"told as failed: {outcome.message}".replace("the simulator returned", "got")
     return Call(CallStatus.INVALID, message=message)
-
-
-def checked(outcome: Call, limits: Limits) -> Call:
-    """Return the outcome, an invalid one if the declared constraints are not those returned."""
-    if not outcome.good or set(outcome.constraints) == set(limits.names):
-        return outcome
-    missing = [name for name in limits.names if name not in outcome.constraints]
-    strange = [name for name in outcome.constraints if name not in limits.names]
-    parts = [f"no value of the declared {missing}"] if missing else []
-    if strange:
-        parts.append(f"values of {strange}, which simulated= does not declare")
-    return replace(
-        outcome,
-        status=CallStatus.INVALID,
-        objective=math.nan,
-        message=(
-            f"the simulator returned {' and '.join(parts)}. Return archeng.Evaluation(objective, "
-            "constraints={...}) with the names of simulated={...}; what is only to be recorded "
-            "belongs into outputs."
-        ),
-        constraints={},
-        mistake=True,
-    )

@@ -13,22 +13,70 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Floats
 from archeng.errors import GateError
-from archeng.model import FeasibleSet, ModelValues, Variable, copy_of
+from archeng.model import FeasibleSet, ModelValues, Parameter, Variable, copy_of
+
+
+class ParameterValues(Mapping[str, Any]):
+    """Parameters of the model by name. It remembers which of them were looked at."""
+
+    __slots__ = ("_read", "_records")
+
+    def __init__(self, records: Sequence[Parameter] = ()) -> None:
+        self._records = {record.name: record for record in records}
+        self._read: set[str] = set()
+
+    @property
+    def names_read(self) -> tuple[str, ...]:
+        """Those that were looked at, in the order of the model."""
+        return tuple(name for name in self._records if name in self._read)
+
+    def copy(self) -> ParameterValues:
+        """Return the same values, none of them looked at."""
+        return ParameterValues(tuple(self._records.values()))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._records:
+            have = ", ".join(self._records) or "none"
+            raise KeyError(f"{name!r} is not a parameter; there are {have}.")
+        self._read.add(name)
+        return self._records[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={p.value!r}" for name, p in self._records.items())
+        return f"ParameterValues({inner})"
+
+    def __reduce__(self) -> Any:
+        return (ParameterValues, (tuple(self._records.values()),))
 
 
 class Design(Mapping[str, Any]):
     """A read-only mapping from variable name to float or array.
 
     ``design.x`` is the flat vector in declaration order, fixed variables included; NumPy
-    functions take the design itself: ``np.asarray(design)``.
+    functions take the design itself: ``np.asarray(design)``. ``design.parameters`` are the
+    parameters of the model by name.
     """
 
-    __slots__ = ("_by_name", "_variables", "_x")
+    __slots__ = ("_by_name", "_variables", "_x", "parameters")
 
-    def __init__(self, variables: Sequence[Variable], x: Floats) -> None:
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        x: Floats,
+        parameters: Sequence[Parameter] | ParameterValues = (),
+    ) -> None:
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
+        if not isinstance(parameters, ParameterValues):
+            parameters = ParameterValues(parameters)
+        self.parameters: ParameterValues = parameters
         self._variables = tuple(variables)
         self._by_name: dict[str, tuple[int, Variable]] = {}
 
@@ -41,7 +89,7 @@ class Design(Mapping[str, Any]):
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
-        return Design(self._variables, self._x)
+        return Design(self._variables, self._x, self.parameters.copy())
 
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
@@ -76,7 +124,7 @@ class Design(Mapping[str, Any]):
         return f"Design({inner})"
 
     def __reduce__(self) -> Any:
-        return (Design, (self._variables, np.array(self.x)))
+        return (Design, (self._variables, np.array(self.x), self.parameters))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from archeng.checks import is_integer, shown
 from archeng.errors import SettingsError
-from archeng.outcomes import Limits
-from archeng.simulator.call import Call, CallStatus, Simulator, checked
+from archeng.simulator.asked import Asked
+from archeng.simulator.call import Call, CallStatus, Simulator
 from archeng.simulator.dask_pool import DASK
 from archeng.simulator.design import Design
 from archeng.simulator.pools import IN_PROCESS, OF_THE_USER, THREADS, Executor, Pool
@@ -108,12 +108,11 @@ def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
 class Evaluator:
     """Simulates the designs of one generation after the other on a pool.
 
-    Every answer must have the values of the constraints that the limits name.
+    Every answer must be what is ``asked``.
     """
 
-    def __init__(self, pool: Pool, policy: FailurePolicy, limits: Limits | None = None) -> None:
-        self._pool, self._policy = pool, policy
-        self._limits = limits or Limits()
+    def __init__(self, pool: Pool, policy: FailurePolicy, asked: Asked) -> None:
+        self._pool, self._policy, self._asked = pool, policy, asked
         self._stopping = False
 
     def simulate(
@@ -140,7 +139,8 @@ class Evaluator:
         while (finished := self._pool.next()) is not None:
             key, outcome = finished
             attempts[key] += 1
-            outcome = checked(replace(outcome, attempts=attempts[key]), self._limits)
+            counted = replace(outcome, attempts=attempts[key])
+            outcome = self._asked.completed(counted, designs[key].x)
             if self._policy.again(outcome) and not self._stopping:
                 logger.info("call %s, repeated: %s", outcome.status, outcome.summary)
                 self._pool.submit(key, designs[key])

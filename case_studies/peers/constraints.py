@@ -173,7 +173,7 @@ def strict_model(model: Model, tolerance: float = 1e-6) -> Model:
             len(variable.shape), variable.shape
         )
         piece = symbols[done : done + variable.size]
-        copy.add_symbol(ca.reshape(piece, rows, columns), variable)
+        copy.add(ca.reshape(piece, rows, columns), variable)
         done += variable.size
     copy.add_constraints([replace(c, tolerance=tolerance) for c in model.constraints])
     return copy

@@ -204,7 +204,7 @@ LEFT_OUT = {
     "Status": "an enumeration",
     "StopReason": "an enumeration",
     "Model.add_constraints": "takes finished records, for importers",
-    "Model.add_symbol": "takes finished records, for importers",
+    "Model.add": "takes finished records, for importers",
     "Model.keep": "for importers",
     "Model.objective_function": "takes nothing",
     "Model.element_names": "takes nothing",

@@ -13,7 +13,8 @@ from archeng.checks import file_path, flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
-from archeng.model.model import Model, Sense, imported
+from archeng.model.declarations import Sense
+from archeng.model.model import Model, imported
 from archeng.model.nl.reader import NlFile, read
 from archeng.model.variable import imported_scalar
 

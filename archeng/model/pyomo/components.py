@@ -24,8 +24,9 @@ from archeng.checks import flag, mapping, named_options
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
+from archeng.model.declarations import Sense
 from archeng.model.domain import refusal
-from archeng.model.model import Model, Sense, imported
+from archeng.model.model import Model, imported
 from archeng.model.pyomo.expressions import Converter, constant
 from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
 

@@ -1,0 +1,212 @@
+r"""`Formulas`: objective and constraints as functions of the design and of the simulator's outputs.
+
+With the free variables x (n,) and the outputs z (q,) that the simulator returns at x, the objective
+is :math:`f(x, z)` and the simulated constraints are :math:`l_j \le c_j(x, z) \le u_j`. Only z has
+to be learned. Models use smooth *pieces* (:mod:`archeng.model.pieces`): f is the largest of its
+pieces, a constraint with an upper limit holds if all of its pieces are below it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from archeng.model.functions import FastFunction
+from archeng.model.pieces import has_kinks, smooth_pieces
+from archeng.model.quantities import Output
+from archeng.model.variable import Floats
+
+if TYPE_CHECKING:
+    from archeng.model.declarations import Declarations
+
+_LONGEST = 120  # characters of a formula in a table
+
+
+@dataclass(frozen=True)
+class FormulaRow:
+    """A simulated constraint that is a formula of outputs; equalities have their tolerance."""
+
+    name: str
+    lower: float
+    upper: float
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Smooth functions g (k,) of x and z, whose largest are the objective and the constraints.
+
+    Attributes
+    ----------
+    owner : ndarray of int, shape (k,)
+        Which constraint a piece belongs to; -1 for the objective.
+    lower, upper : ndarray, shape (k,)
+        Limits; infinite for the objective.
+    values_and_jacobian : FastFunction
+        (x, z) to g (k,) and its derivatives by x and z (k, n + q).
+    hessian : FastFunction
+        (x, z, w) to the Hessian (n + q, n + q) of the sum of w_i g_i.
+    smooth : bool
+        Whether no piece has a kink left.
+    """
+
+    owner: NDArray[np.intp]
+    lower: Floats
+    upper: Floats
+    values_and_jacobian: FastFunction
+    hessian: FastFunction
+    smooth: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """Compiled formulas of a model with outputs. Made by :func:`compile_formulas`.
+
+    Attributes
+    ----------
+    outputs : tuple of Output
+    rows : tuple of FormulaRow, length m
+    objective, objective_name : str
+        The formula's text, empty if the simulator returns the objective itself; and its name.
+    values : FastFunction
+        (x, z) to the objective, to be minimised (0 if there is no formula), and the rows: (1 + m,).
+    uses : ndarray of bool, shape (1 + m, q)
+        Which outputs are in the objective and in the rows.
+    pieces : Pieces
+    """
+
+    outputs: tuple[Output, ...]
+    rows: tuple[FormulaRow, ...]
+    objective: str
+    values: FastFunction
+    uses: NDArray[np.bool_]
+    pieces: Pieces
+    objective_name: str = ""
+
+    @cached_property
+    def q(self) -> int:
+        """Number of scalar outputs."""
+        return sum(output.size for output in self.outputs)
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows."""
+        return tuple(row.name for row in self.rows)
+
+    def at(self, x: Floats, z: Floats) -> tuple[float, Floats]:
+        """Return objective, to be minimised, and rows (m,) at x (n,) with outputs z (q,)."""
+        (values,) = self.values(x, z)
+        return float(values[0]), values[1:]
+
+    def at_all(self, X: Floats, Z: Floats) -> Floats:
+        """Return objectives and rows (p, 1 + m) at designs X (p, n) with outputs Z (p, q)."""
+        values = [self.values(x, z)[0] for x, z in zip(X, Z, strict=True)]
+        return np.array(values).reshape(len(X), 1 + len(self.rows))
+
+
+def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formulas | None:
+    """Compile the formulas of a model; None if it has no outputs.
+
+    ``free`` are the positions (n,) of the free variables, ``template`` (n_full,) has the values of
+    the others.
+    """
+    if not model.outputs:
+        return None
+    constraints = model.simulated
+    expressions = [row.expression for c in constraints for row in c.rows]
+    sign = -1.0 if model.objective_sense == "maximize" else 1.0
+    first = sign * model.objective if model.has_objective else type(model.symbols)(0.0)
+    x, z, scalars = _of_free(model, [first, *expressions], free, template)
+    rows = [
+        FormulaRow(label, float(low), float(high), formula_text(row.expression), c.source)
+        for c in constraints
+        for label, row, low, high in zip(c.row_names(), c.rows, *c.limits(), strict=True)
+    ]
+    together = ca.vertcat(*scalars)
+    uses = ca.DM(ca.jacobian_sparsity(together, z), 1).full() > 0
+    return Formulas(
+        outputs=model.outputs,
+        rows=tuple(rows),
+        objective=formula_text(model.declared_objective) if model.has_objective else "",
+        values=FastFunction.of("formulas", [x, z], [together]),
+        uses=uses.reshape(len(scalars), z.numel()),
+        pieces=_pieces(scalars, rows, x, z),
+        objective_name=model.objective_name,
+    )
+
+
+def formula_text(expression: Any) -> str:
+    """Return a formula as CasADi writes it, cut if it is long."""
+    text = str(expression)
+    if text.startswith("(") and text.endswith(")") and _closes_last(text):
+        text = text[1:-1]
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _closes_last(text: str) -> bool:
+    """Whether the first bracket is closed by the last character."""
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0:
+            return k == len(text) - 1
+    return False
+
+
+def _of_free(
+    model: Declarations, expressions: list[Any], free: Any, template: Floats
+) -> tuple[Any, Any, list[Any]]:
+    """Return symbols x (n,) and z (q,), and scalar expressions of them; SX where CasADi can."""
+    function = ca.Function("formulas", [model.symbols, model.output_symbols], expressions)
+    kind: Any = type(model.symbols)
+    if kind is ca.MX:
+        with contextlib.suppress(RuntimeError):
+            function, kind = function.expand(), ca.SX
+    x, z = kind.sym("x", len(free)), kind.sym("z", model.output_symbols.numel())
+    position = {int(full): k for k, full in enumerate(free)}
+    entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
+    scalars = function.call([ca.vertcat(*entries), z], True, False)
+    return x, z, [kind(ca.densify(scalar)) for scalar in scalars]
+
+
+def _pieces(scalars: list[Any], rows: list[FormulaRow], x: Any, z: Any) -> Pieces:
+    """Split the objective, and rows at their limits, into smooth pieces."""
+    both = ca.vertcat(x, z)
+    found: list[tuple[int, Any, float, float]] = []
+    symbolic = isinstance(both, ca.SX)
+    for j, e in enumerate(scalars):
+        row = rows[j - 1] if j else None
+        if row is None:
+            pieces = smooth_pieces(e, True) if symbolic else [e]
+            found += [(-1, piece, -np.inf, np.inf) for piece in pieces]
+            continue
+        upper = smooth_pieces(e, True) if symbolic and np.isfinite(row.upper) else [e]
+        lower = smooth_pieces(e, False) if symbolic and np.isfinite(row.lower) else [e]
+        if len(upper) == len(lower) == 1:
+            found.append((j - 1, e, row.lower, row.upper))
+            continue
+        if np.isfinite(row.upper):
+            found += [(j - 1, piece, -np.inf, row.upper) for piece in upper]
+        if np.isfinite(row.lower):
+            found += [(j - 1, piece, row.lower, np.inf) for piece in lower]
+    owner, expressions, low, high = zip(*found, strict=True)
+    g = ca.vertcat(*expressions)
+    weights = type(both).sym("w", len(found))
+    slope = ca.jacobian(ca.dot(weights, g), x), ca.jacobian(ca.dot(weights, g), z)
+    bends = ca.vertcat(*(ca.horzcat(ca.jacobian(s, x), ca.jacobian(s, z)) for s in slope))
+    slopes = ca.horzcat(ca.jacobian(g, x), ca.jacobian(g, z))
+    return Pieces(
+        owner=np.array(owner, dtype=np.intp),
+        lower=np.array(low),
+        upper=np.array(high),
+        values_and_jacobian=FastFunction.of("pieces", [x, z], [g, slopes], (1,)),
+        hessian=FastFunction.of("bends", [x, z, weights], [bends], (0,)),
+        smooth=symbolic and not any(has_kinks(e, both) for e in expressions),
+    )
