@@ -101,7 +101,11 @@ PRIOR_ROUNDS = 2  # How often a sparse prior is reweighted
 PRIOR_NOISES = (1e-4, 1e-2, 1.0)
 PRIOR_STEEPNESS = (1.0, 10.0, 1e3, 1e6)  # Steepness of the logarithmic transforms of the objective
 TRANSFORM_WIDE = 3.0  # Transforms are tried if the worst normalised objective is above this
+# Logarithm and reciprocal of an output are tried if its largest value is so many times its least
+TRANSFORM_RANGE = 1.2
 SCORE_TIE = 1e-6  # Scores that differ by less are equal but for rounding
+# By how much the score of a direct model has to be better than that of a formula of outputs
+SCORE_FORMULA = math.log(3)
 SCORE_EXACT = 1e-9  # Errors below this fraction of the spread are not told apart
 
 # -- minimise, curvature: minima of a model over the feasible set ------------------------------
@@ -204,4 +208,6 @@ SENSITIVITY_DESIGNS = 120
 SENSITIVITY_DRAWS, SENSITIVITY_SEED = 30, 0
 # Directions in which designs vary less than this, relative to the most, are not known
 SENSITIVITY_WEAK = 1e-3
+# Pieces of the objective that are as large as the largest, in the spread of the objectives
+SENSITIVITY_TIE = 1e-4
 GRADIENT_DEPENDENT = 1e-10  # Singular values of unit gradients below this are rounding

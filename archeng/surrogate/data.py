@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
+from archeng.model import Formulas
 from archeng.outcomes import PastCalls
 from archeng.surrogate import constants as c
+from archeng.surrogate.composite import CompositeFit, fit_composite
 from archeng.surrogate.fit import Kernels
 
 
@@ -50,6 +52,20 @@ def frame_at(wide: Distribution, centre: Floats) -> Frame:
 
 
 @dataclass(frozen=True, eq=False)
+class OutputData:
+    """What the simulator returned for the same designs."""
+
+    formulas: Formulas
+    X: Floats  # designs (p, n)
+    Z: Floats  # outputs (p, q)
+    step: Floats  # design per unit of v, (n, n)
+
+    def taken(self, chosen: NDArray[np.bool_]) -> OutputData:
+        """Return some of them."""
+        return replace(self, X=self.X[chosen], Z=self.Z[chosen])
+
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """Designs around the centre of a frame, scaled for a model."""
 
@@ -59,19 +75,41 @@ class Data:
     best: float
     spread: float
     simulated: Floats  # values of the simulated constraints (p, m)
+    outputs: OutputData | None = None  # of models with formulas
 
     @cached_property
     def kernels(self) -> Kernels:
         """Kernel matrices of the designs."""
         return Kernels(self.A)
 
+    @cached_property
+    def composite(self) -> CompositeFit | None:
+        """Models of the outputs; None if the model has none."""
+        o = self.outputs
+        return None if o is None else fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step)
+
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
         good = self.y <= np.quantile(self.y, c.DATA_TRIMMED)
-        return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
+        return replace(
+            self,
+            A=self.A[good],
+            y=self.y[good],
+            simulated=self.simulated[good],
+            outputs=None if self.outputs is None else self.outputs.taken(good),
+        )
+
+    def along(self, axes: Floats) -> Data:
+        """Return the same designs in coordinates along orthonormal axes (k, n)."""
+        outputs = self.outputs
+        if outputs is not None:
+            outputs = replace(outputs, step=outputs.step @ axes.T)
+        return replace(self, A=self.A @ axes.T, outputs=outputs)
 
 
-def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | None:
+def select(
+    frame: Frame, past: PastCalls, formulas: Formulas | None = None, most: int | None = None
+) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     None if neither the objectives nor the simulated constraints differ.
@@ -84,7 +122,9 @@ def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | Non
     informative = _informative(distances, f)
     u, f, distances = u[informative], f[informative], distances[informative]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], past.simulated[usable][informative][chosen]
+    f, u = f[chosen], u[chosen]
+    taken = past.taken(np.flatnonzero(usable)[informative][chosen])
+    simulated = taken.simulated
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
@@ -93,7 +133,10 @@ def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | Non
     scale = _median(distances[chosen])
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
         return None
-    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated)
+    outputs = None
+    if formulas is not None:
+        outputs = OutputData(formulas, taken.points, taken.outputs, scale * frame.factor)
+    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
 
 
 def _median(a: Floats) -> float:

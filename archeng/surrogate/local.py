@@ -30,7 +30,7 @@ from archeng.distribution import Distribution, Floats
 from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import constants as c
-from archeng.surrogate.constrained import Models, Step, best_step, fit_models
+from archeng.surrogate.constrained import Step, best_step
 from archeng.surrogate.data import Frame, frame_at, select
 from archeng.surrogate.evidence import evidence, objective_size
 from archeng.surrogate.geometry import (
@@ -39,6 +39,7 @@ from archeng.surrogate.geometry import (
     free_directions,
     missing_design,
 )
+from archeng.surrogate.models import Models, fit_models
 
 _FINE = 2 * c.CLAIM_RADII[0]  # resolutions below this can show something
 
@@ -157,7 +158,7 @@ class LocalSearch:
     def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
         """Return the state with what is simulated next, or with its end."""
         frame = frame_at(self._wide, local.centre)
-        data = select(frame, past)
+        data = select(frame, past, self._repairer.feasible_set.formulas)
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.

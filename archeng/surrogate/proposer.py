@@ -11,7 +11,7 @@ from archeng.distribution import Floats
 from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import Choice, Selection, SmoothModel, chosen
+from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula, chosen
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import linear
 from archeng.surrogate.minimise import lowest
@@ -56,7 +56,7 @@ class Proposer:
         before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
         are looked for.
         """
-        data = select(frame, past)
+        data = select(frame, past, self._repairer.feasible_set.formulas)
         if data is None:
             return trust, selection, None
         selection, choice, data = chosen(data, selection, len(past))
@@ -185,6 +185,9 @@ def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> Sm
     """Return the model to minimise: the chosen one, or a random one that fits as well."""
     data = view.data
     if choice is None:
+        formula = by_formula(data)
+        if formula is not None:
+            return formula.fitted().random(view.rng)
         return linear(data.A, data.y, view.rng)
     if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
         return choice.fit.model

@@ -1,0 +1,202 @@
+r"""Models of the simulator's outputs, from which models of objective and constraints are composed.
+
+Each output z_k has a model of its own, fitted to the same designs: of z_k itself, of its logarithm
+or of its reciprocal (a stress is a force over an area), with the prior that errs least. With
+leave-one-out predictions :math:`\hat z_{ik}` at the designs i, that is
+
+.. math:: \min \; \sum_i W_{ik} \ln( |\hat z_{ik} - z_{ik}| + \varepsilon ),
+
+the weights W saying which designs matter: the better half for the objective, those near the limits
+for a constraint. A formula :math:`f(x, z)` turns an error of :math:`z_k` into one that is
+:math:`\partial f / \partial z_k` times as large at each design. In the mean of logarithms these
+factors are a constant: to first order, the least error of the output is that of the composite.
+
+==========  ==========================================================  ===================
+symbol      meaning                                                     name here
+==========  ==========================================================  ===================
+v           coordinates of the models, shape (n,)                       ``v``
+z           outputs, shape (q,)                                         ``Z`` (p, q)
+t = T(z)    transformed outputs                                         ``transformed``
+s(v)        model of (t - offset) / size                                ``Several``
+W           weights of the designs, shape (p, q)                        ``weights``
+==========  ==========================================================  ===================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.surrogate import constants as c
+from archeng.surrogate.fit import Fit, Kernels, fit, linear
+from archeng.surrogate.interpolant import Interpolant, Several
+from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
+from archeng.surrogate.transforms import SAME, OutputTransform, transforms_of
+
+
+class OutputModels:
+    """Models of all outputs, as functions of v."""
+
+    def __init__(
+        self,
+        models: Sequence[Interpolant],
+        transforms: Sequence[OutputTransform],
+        offsets: Floats,
+        sizes: Floats,
+    ) -> None:
+        self._models, self._transforms = Several(models), transforms
+        self._offsets, self._sizes = offsets, sizes
+        self._plain = all(transform is SAME for transform in transforms)
+
+    def values(self, v: Floats) -> Floats:
+        """Values (q,) at v."""
+        return self._back(self._models.values(v), 0)
+
+    def slopes(self, v: Floats) -> Floats:
+        """Their gradients (q, n)."""
+        first = self._back(self._models.values(v), 1) * self._sizes
+        return np.asarray(first[:, None] * self._models.slopes(v))
+
+    def bends(self, v: Floats, weights: Floats) -> Floats:
+        """Hessian (n, n) of their sum with weights (q,)."""
+        s = self._models.values(v)
+        bends = self._models.bends(v, weights * self._back(s, 1) * self._sizes)
+        if self._plain:
+            return bends
+        slopes = self._models.slopes(v)
+        second = weights * self._back(s, 2) * self._sizes**2
+        return np.asarray(bends + (slopes.T * second) @ slopes)
+
+    def _back(self, s: Floats, order: int) -> Floats:
+        """Return outputs (q,) of what the models say, or derivatives of T^{-1} there."""
+        t = self._offsets + self._sizes * s
+        if self._plain:
+            return t if order == 0 else np.full(len(t), float(order == 1))
+        return np.array(
+            [
+                transform.back(value, order)
+                for transform, value in zip(self._transforms, t, strict=True)
+            ]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OutputFits:
+    """Fitted models of all outputs.
+
+    Attributes
+    ----------
+    models : OutputModels
+    predicted : ndarray, shape (p, q)
+        What the models would say of each design without it; NaN with linear models.
+    """
+
+    kernels: Kernels
+    fits: tuple[Fit | None, ...]  # None: linear
+    transforms: tuple[OutputTransform, ...]
+    transformed: Floats  # normalised (p, q)
+    offsets: Floats
+    sizes: Floats
+
+    @cached_property
+    def models(self) -> OutputModels:
+        """The models."""
+        models = [
+            linear(self.kernels.A, column) if one is None else one.model
+            for one, column in zip(self.fits, self.transformed.T, strict=True)
+        ]
+        return self._of(models)
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """What the models would say of each design without it (p, q); NaN: linear models."""
+        columns = []
+        for k, one in enumerate(self.fits):
+            if one is None:
+                columns.append(np.full(len(self.kernels.A), np.nan))
+                continue
+            s = self.transformed[:, k] - one.errors
+            columns.append(self.transforms[k].back(self.offsets[k] + self.sizes[k] * s, 0))
+        return np.stack(columns, axis=1)
+
+    def random(self, rng: np.random.Generator) -> OutputModels:
+        """Return random models that fit as well (posterior samples)."""
+        models = []
+        for one, column in zip(self._plain_fits, self.transformed.T, strict=True):
+            models.append(linear(self.kernels.A, column, rng) if one is None else one.random(rng))
+        return self._of(models)
+
+    def random_slopes(self, draw: Callable[[Fit | None], Floats]) -> Floats:
+        """Slopes (q, n) of the outputs at the centre, the first design, by random models."""
+        drawn = np.array([draw(one) for one in self._plain_fits])
+        steep = [float(t.back(o, 1)) for t, o in zip(self.transforms, self.offsets, strict=True)]
+        return np.asarray((np.array(steep) * self.sizes)[:, None] * drawn)
+
+    @cached_property
+    def _plain_fits(self) -> list[Fit | None]:
+        """Quadratic models, from which random ones are drawn."""
+        if any(one is None for one in self.fits):
+            return [None] * len(self.fits)
+        noises = [0.0 if one is None else one.noise for one in self.fits]
+        return [
+            fit(self.kernels, column, replace(QUADRATIC, noise=noise))
+            for column, noise in zip(self.transformed.T, noises, strict=True)
+        ]
+
+    def _of(self, models: Sequence[Interpolant]) -> OutputModels:
+        return OutputModels(models, self.transforms, self.offsets, self.sizes)
+
+
+def fit_outputs(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
+    """Fit models to outputs Z (p, q) at the designs of the kernels (p, n).
+
+    ``weights`` (p, q) say which designs matter for which output.
+    """
+    (p, n), q = kernels.A.shape, Z.shape[1]
+    every = (SAME,) * q
+    first = _normalised(Z, every)
+    if p < n + 2:
+        return OutputFits(kernels, (None,) * q, every, *first)
+    scale = np.maximum(np.std(Z, axis=0), np.finfo(float).tiny)
+    best = np.full(q, np.inf)
+    fits: list[Fit | None] = [None] * q
+    chosen = list(every)
+    columns = [column.copy() for column in first[0].T]
+    offsets, sizes = first[1].copy(), first[2].copy()
+    for transforms in transforms_of(Z):
+        transformed, offset, size = _normalised(Z, transforms)
+        fresh = [k for k in range(q) if transforms[k] is not SAME or transforms == every]
+        if not fresh:
+            continue
+        for prior in _kinds():
+            for k, one in zip(fresh, prior.fit(kernels, transformed[:, fresh]), strict=True):
+                if one is None:
+                    continue
+                s = transformed[:, k] - one.errors
+                with np.errstate(all="ignore"):
+                    predicted = transforms[k].back(offset[k] + size[k] * s, 0)
+                    errors = np.log(np.abs(predicted - Z[:, k]) / scale[k] + c.SCORE_EXACT)
+                score = float(weights[:, k] @ np.nan_to_num(errors, nan=np.inf, posinf=np.inf))
+                if score < best[k] - c.SCORE_TIE:
+                    best[k], fits[k], chosen[k] = score, one, transforms[k]
+                    columns[k], offsets[k], sizes[k] = transformed[:, k], offset[k], size[k]
+    return OutputFits(
+        kernels, tuple(fits), tuple(chosen), np.stack(columns, axis=1), offsets, sizes
+    )
+
+
+def _kinds() -> list[Prior]:
+    plain = [prior for prior in PRIORS if not prior.rounds]
+    return [*plain, *(replace(plain[0], noise=noise) for noise in c.CONSTRAINT_NOISES)]
+
+
+def _normalised(Z: Floats, transforms: Sequence[OutputTransform]) -> tuple[Floats, Floats, Floats]:
+    """Return transformed outputs (p, q), offsets (q,) and sizes (q,): t = offset + size s."""
+    T = np.stack([t.forward(column) for t, column in zip(transforms, Z.T, strict=True)], axis=1)
+    offsets, sizes = T[0].copy(), np.std(T, axis=0)
+    sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, 1.0)
+    return (T - offsets) / sizes, offsets, sizes
