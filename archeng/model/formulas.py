@@ -100,6 +100,11 @@ class Formulas:
         """Names of the rows."""
         return tuple(row.name for row in self.rows)
 
+    @cached_property
+    def smooth_objective(self) -> bool:
+        """Whether the objective has no kinks: it is one smooth piece."""
+        return self.pieces.smooth and int(np.sum(self.pieces.owner < 0)) == 1
+
     def at(self, x: Floats, z: Floats) -> tuple[float, Floats]:
         """Return objective, to be minimised, and rows (m,) at x (n,) with outputs z (q,)."""
         (values,) = self.values(x, z)

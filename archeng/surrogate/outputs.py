@@ -32,10 +32,18 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
-from archeng.surrogate.fit import Fit, Kernels, fit, linear
+from archeng.surrogate.fit import (
+    Fit,
+    Kernels,
+    fit,
+    left_out_errors,
+    linear,
+    make_system,
+    solve_all,
+)
 from archeng.surrogate.interpolant import Interpolant, Several
 from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
-from archeng.surrogate.transforms import SAME, OutputTransform, transforms_of
+from archeng.surrogate.transforms import SAME, OutputTransform, back_all, candidates
 
 
 class OutputModels:
@@ -76,12 +84,7 @@ class OutputModels:
         t = self._offsets + self._sizes * s
         if self._plain:
             return t if order == 0 else np.full(len(t), float(order == 1))
-        return np.array(
-            [
-                transform.back(value, order)
-                for transform, value in zip(self._transforms, t, strict=True)
-            ]
-        )
+        return back_all(self._transforms, t, order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +117,10 @@ class OutputFits:
     @cached_property
     def predicted(self) -> Floats:
         """What the models would say of each design without it (p, q); NaN: linear models."""
-        columns = []
-        for k, one in enumerate(self.fits):
-            if one is None:
-                columns.append(np.full(len(self.kernels.A), np.nan))
-                continue
-            s = self.transformed[:, k] - one.errors
-            columns.append(self.transforms[k].back(self.offsets[k] + self.sizes[k] * s, 0))
-        return np.stack(columns, axis=1)
+        unknown = np.full(len(self.kernels.A), np.nan)
+        errors = [unknown if one is None else one.errors for one in self.fits]
+        s = self.transformed - np.stack(errors, axis=1)
+        return back_all(self.transforms, self.offsets + self.sizes * s)
 
     def random(self, rng: np.random.Generator) -> OutputModels:
         """Return random models that fit as well (posterior samples)."""
@@ -157,35 +156,35 @@ def fit_outputs(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
     ``weights`` (p, q) say which designs matter for which output.
     """
     (p, n), q = kernels.A.shape, Z.shape[1]
-    every = (SAME,) * q
-    first = _normalised(Z, every)
     if p < n + 2:
-        return OutputFits(kernels, (None,) * q, every, *first)
-    scale = np.maximum(np.std(Z, axis=0), np.finfo(float).tiny)
-    best = np.full(q, np.inf)
-    fits: list[Fit | None] = [None] * q
-    chosen = list(every)
-    columns = [column.copy() for column in first[0].T]
-    offsets, sizes = first[1].copy(), first[2].copy()
-    for transforms in transforms_of(Z):
-        transformed, offset, size = _normalised(Z, transforms)
-        fresh = [k for k in range(q) if transforms[k] is not SAME or transforms == every]
-        if not fresh:
+        every = (SAME,) * q
+        return OutputFits(kernels, (None,) * q, every, *_normalised(Z, every))
+    which, transforms = candidates(Z)
+    columns, offsets, sizes = _normalised(Z[:, which], transforms)
+    scale = np.maximum(np.std(Z, axis=0), np.finfo(float).tiny)[which]
+    best = np.full(len(which), np.inf)
+    fits: list[Fit | None] = [None] * len(which)
+    for prior in _kinds():
+        system = make_system(kernels, prior, columns[:, 0])
+        if system is None:
             continue
-        for prior in _kinds():
-            for k, one in zip(fresh, prior.fit(kernels, transformed[:, fresh]), strict=True):
-                if one is None:
-                    continue
-                s = transformed[:, k] - one.errors
-                with np.errstate(all="ignore"):
-                    predicted = transforms[k].back(offset[k] + size[k] * s, 0)
-                    errors = np.log(np.abs(predicted - Z[:, k]) / scale[k] + c.SCORE_EXACT)
-                score = float(weights[:, k] @ np.nan_to_num(errors, nan=np.inf, posinf=np.inf))
-                if score < best[k] - c.SCORE_TIE:
-                    best[k], fits[k], chosen[k] = score, one, transforms[k]
-                    columns[k], offsets[k], sizes[k] = transformed[:, k], offset[k], size[k]
+        solutions, diagonal = solve_all(system, columns)
+        S = columns - left_out_errors(solutions[:p], diagonal)
+        with np.errstate(all="ignore"):
+            predicted = back_all(transforms, offsets + sizes * S)
+            errors = np.log(np.abs(predicted - Z[:, which]) / scale + c.SCORE_EXACT)
+        errors[~np.isfinite(errors)] = np.inf
+        scores = np.sum(weights[:, which] * errors, axis=0)
+        for k in np.flatnonzero(scores < best - c.SCORE_TIE):
+            best[k], fits[k] = scores[k], Fit(solutions[:, k], system, columns[:, k], diagonal)
+    chosen = [min(np.flatnonzero(which == k), key=lambda i: best[i]) for k in range(q)]
     return OutputFits(
-        kernels, tuple(fits), tuple(chosen), np.stack(columns, axis=1), offsets, sizes
+        kernels,
+        tuple(fits[i] for i in chosen),
+        tuple(transforms[i] for i in chosen),
+        columns[:, chosen],
+        offsets[chosen],
+        sizes[chosen],
     )
 
 

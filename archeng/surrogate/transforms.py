@@ -14,12 +14,12 @@ reciprocal      1 / (s z)                                below half of the least
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 from archeng.surrogate import constants as c
 
 
@@ -54,27 +54,29 @@ class OutputTransform:
 SAME = OutputTransform()
 
 
-def transforms_of(Z: Floats) -> Iterator[tuple[OutputTransform, ...]]:
-    """Yield what is tried for outputs Z (p, q): for each of them one transform.
+def back_all(transforms: Sequence[OutputTransform], T: Floats, order: int = 0) -> Floats:
+    """Return outputs (..., q) of transformed ones, or derivatives of the inverses there."""
+    if all(transform is SAME for transform in transforms):
+        return SAME.back(T, order)
+    columns = [t.back(T[..., k], order) for k, t in enumerate(transforms)]
+    return np.stack(columns, axis=-1)
+
+
+def candidates(Z: Floats) -> tuple[Integers, list[OutputTransform]]:
+    """Return what is tried for outputs Z (p, q): positions of outputs, and a transform for each.
 
     Logarithm and reciprocal only where all values have one sign and differ by enough.
     """
     q = Z.shape[1]
-    yield (SAME,) * q
     least, most = np.abs(Z).min(axis=0), np.abs(Z).max(axis=0)
     one_sign = np.all(Z > 0, axis=0) | np.all(Z < 0, axis=0)
     varied = one_sign & (most > c.TRANSFORM_RANGE * least) & (most < least / np.finfo(float).eps)
-    if not varied.any():
-        return
-    signs = np.sign(Z[0])
-    with np.errstate(all="ignore"):
-        logarithms = np.log(most) + np.log(most / least)
-        reciprocals = 0.5 / most
-    yield tuple(
-        OutputTransform("logarithm", float(signs[k]), float(logarithms[k])) if varied[k] else SAME
-        for k in range(q)
-    )
-    yield tuple(
-        OutputTransform("reciprocal", float(signs[k]), float(reciprocals[k])) if varied[k] else SAME
-        for k in range(q)
-    )
+    which, transforms = list(range(q)), [SAME] * q
+    for k in np.flatnonzero(varied).tolist():
+        sign = float(np.sign(Z[0, k]))
+        which += [k, k]
+        transforms.append(
+            OutputTransform("logarithm", sign, float(np.log(most[k] ** 2 / least[k])))
+        )
+        transforms.append(OutputTransform("reciprocal", sign, float(0.5 / most[k])))
+    return np.array(which, dtype=np.intp), transforms
