@@ -44,9 +44,12 @@ class Assisted(Handler[AssistedSearch]):
         self._arch, self._proposer = Arch(parts), Proposer(parts.repairer)
         self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
         import os
+
         formulas = parts.repairer.feasible_set.formulas
         kinks = formulas is not None and bool(formulas.objective) and not formulas.smooth_objective
-        comp = formulas is not None and bool(formulas.objective) and os.environ.get("LOC","0")=="1"
+        comp = (
+            formulas is not None and bool(formulas.objective) and os.environ.get("LOC", "0") == "1"
+        )
         # With simulated constraints, or kinks in the objective, it makes all proposals
         self._only_local = bool(parts.limits) or kinks or comp
 

@@ -174,11 +174,21 @@ class CompositeFit:
 
 
 def fit_composite(
-    formulas: Formulas, kernels: Kernels, X: Floats, Z: Floats, step: Floats
+    formulas: Formulas,
+    kernels: Kernels,
+    X: Floats,
+    Z: Floats,
+    step: Floats,
+    slopes: Floats | None = None,
 ) -> CompositeFit:
-    """Fit models to outputs Z (p, q) at designs X (p, n), the first of which is the centre."""
+    """Fit models to outputs Z (p, q) at designs X (p, n), the first of which is the centre.
+
+    ``slopes`` (p, q, n) are those that the simulator gives, NaN where it does not.
+    """
     weights = _weights(formulas, formulas.at_all(X, Z))
-    return CompositeFit(formulas, fit_outputs(kernels, Z, weights), X, Z, step)
+    if slopes is not None:
+        slopes = slopes @ step
+    return CompositeFit(formulas, fit_outputs(kernels, Z, weights, slopes), X, Z, step)
 
 
 def _weights(formulas: Formulas, values: Floats) -> Floats:

@@ -59,10 +59,12 @@ class OutputData:
     X: Floats  # designs (p, n)
     Z: Floats  # outputs (p, q)
     step: Floats  # design per unit of v, (n, n)
+    slopes: Floats | None = None  # of the outputs (p, q, n), NaN where not given; None: nowhere
 
     def taken(self, chosen: NDArray[np.bool_]) -> OutputData:
         """Return some of them."""
-        return replace(self, X=self.X[chosen], Z=self.Z[chosen])
+        slopes = None if self.slopes is None else self.slopes[chosen]
+        return replace(self, X=self.X[chosen], Z=self.Z[chosen], slopes=slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,9 @@ class Data:
     def composite(self) -> CompositeFit | None:
         """Models of the outputs; None if the model has none."""
         o = self.outputs
-        return None if o is None else fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step)
+        if o is None:
+            return None
+        return fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step, o.slopes)
 
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
@@ -135,8 +139,22 @@ def select(
         return None
     outputs = None
     if formulas is not None:
-        outputs = OutputData(formulas, taken.points, taken.outputs, scale * frame.factor)
+        step = scale * frame.factor
+        outputs = OutputData(formulas, taken.points, taken.outputs, step, taken.slopes)
     return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
+
+
+def slopes_known(centre: Floats, past: PastCalls, formulas: Formulas | None) -> bool:
+    """Whether the simulator gave all slopes at a known design (n,) that matter.
+
+    Then designs around it say nothing new about them.
+    """
+    if past.slopes is None or formulas is None or not formulas.objective:
+        return False
+    here = int(np.argmin(np.sum((past.points - centre) ** 2, axis=1)))
+    used = formulas.uses.any(axis=0)
+    complete = len(formulas.rows) == past.simulated.shape[1]
+    return complete and bool(np.isfinite(past.slopes[here][used]).all())
 
 
 def _median(a: Floats) -> float:

@@ -22,7 +22,7 @@ from archeng.distribution import Floats
 from archeng.model import FeasibleSet, Formulas
 from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate import constants as c
-from archeng.surrogate.data import Data, Frame, select
+from archeng.surrogate.data import Data, Frame, select, slopes_known
 from archeng.surrogate.geometry import (
     Rows,
     designs_near,
@@ -82,7 +82,8 @@ def evidence(
     if not len(free) or _flat(past):
         return Optimality(radius, 0.0, 0.0, 0.0, len(past), 0, claim=True)
     near = designs_near(frame.coordinates(past.points[np.isfinite(past.objectives)]), radius)
-    unknown = missing_directions(near, free, rows, radius)
+    known = slopes_known(frame.centre, past, feasible_set.formulas)
+    unknown = 0 if known else missing_directions(near, free, rows, radius)
     every = np.eye(len(frame.centre))
     optimality: Optimality | None = None
     for axes in (every, free) if len(free) < len(every) else (every,):

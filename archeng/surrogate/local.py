@@ -31,7 +31,7 @@ from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.constrained import Step, best_step
-from archeng.surrogate.data import Frame, frame_at, select
+from archeng.surrogate.data import Frame, frame_at, select, slopes_known
 from archeng.surrogate.evidence import evidence, objective_size
 from archeng.surrogate.geometry import (
     designs_near,
@@ -277,6 +277,8 @@ class LocalSearch:
     ) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, past, fs = view.frame, view.past, self._repairer.feasible_set
+        if slopes_known(frame.centre, past, fs.formulas):
+            return None
         there = past.points[np.isfinite(past.objectives)]
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
 

@@ -41,6 +41,7 @@ from archeng.surrogate.fit import (
     make_system,
     solve_all,
 )
+from archeng.surrogate.hermite import Hermite, HermiteFit, fit_slopes, most_with_slopes
 from archeng.surrogate.interpolant import Interpolant, Several
 from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
 from archeng.surrogate.transforms import SAME, OutputTransform, back_all, candidates
@@ -51,33 +52,59 @@ class OutputModels:
 
     def __init__(
         self,
-        models: Sequence[Interpolant],
+        models: Sequence[Interpolant | Hermite],
         transforms: Sequence[OutputTransform],
         offsets: Floats,
         sizes: Floats,
     ) -> None:
-        self._models, self._transforms = Several(models), transforms
-        self._offsets, self._sizes = offsets, sizes
         self._plain = all(transform is SAME for transform in transforms)
+        self._transforms, self._offsets, self._sizes = transforms, offsets, sizes
+        self._with_slopes = [(k, m) for k, m in enumerate(models) if isinstance(m, Hermite)]
+        others = {k: m for k, m in enumerate(models) if isinstance(m, Interpolant)}
+        self._others = np.array(list(others), dtype=np.intp)
+        self._several = Several(list(others.values())) if others else None
 
     def values(self, v: Floats) -> Floats:
         """Values (q,) at v."""
-        return self._back(self._models.values(v), 0)
+        return self._back(self._modelled(v), 0)
 
     def slopes(self, v: Floats) -> Floats:
         """Their gradients (q, n)."""
-        first = self._back(self._models.values(v), 1) * self._sizes
-        return np.asarray(first[:, None] * self._models.slopes(v))
+        first = self._back(self._modelled(v), 1) * self._sizes
+        return np.asarray(first[:, None] * self._modelled_slopes(v))
 
     def bends(self, v: Floats, weights: Floats) -> Floats:
         """Hessian (n, n) of their sum with weights (q,)."""
-        s = self._models.values(v)
-        bends = self._models.bends(v, weights * self._back(s, 1) * self._sizes)
+        s = self._modelled(v)
+        first = weights * self._back(s, 1) * self._sizes
+        bends = np.zeros((len(v), len(v)))
+        if self._several is not None:
+            bends = bends + self._several.bends(v, first[self._others])
+        for k, model in self._with_slopes:
+            bends = bends + first[k] * model.bends(v)
         if self._plain:
             return bends
-        slopes = self._models.slopes(v)
+        slopes = self._modelled_slopes(v)
         second = weights * self._back(s, 2) * self._sizes**2
         return np.asarray(bends + (slopes.T * second) @ slopes)
+
+    def _modelled(self, v: Floats) -> Floats:
+        """Return what the models say at v (q,)."""
+        s = np.empty(len(self._sizes))
+        if self._several is not None:
+            s[self._others] = self._several.values(v)
+        for k, model in self._with_slopes:
+            s[k] = model.value(v)
+        return s
+
+    def _modelled_slopes(self, v: Floats) -> Floats:
+        """Gradients (q, n) of what the models say."""
+        slopes = np.empty((len(self._sizes), len(v)))
+        if self._several is not None:
+            slopes[self._others] = self._several.slopes(v)
+        for k, model in self._with_slopes:
+            slopes[k] = model.slope(v)
+        return slopes
 
     def _back(self, s: Floats, order: int) -> Floats:
         """Return outputs (q,) of what the models say, or derivatives of T^{-1} there."""
@@ -99,7 +126,7 @@ class OutputFits:
     """
 
     kernels: Kernels
-    fits: tuple[Fit | None, ...]  # None: linear
+    fits: tuple[Fit | HermiteFit | None, ...]  # None: linear
     transforms: tuple[OutputTransform, ...]
     transformed: Floats  # normalised (p, q)
     offsets: Floats
@@ -124,37 +151,84 @@ class OutputFits:
 
     def random(self, rng: np.random.Generator) -> OutputModels:
         """Return random models that fit as well (posterior samples)."""
-        models = []
-        for one, column in zip(self._plain_fits, self.transformed.T, strict=True):
-            models.append(linear(self.kernels.A, column, rng) if one is None else one.random(rng))
+        models: list[Interpolant | Hermite] = []
+        for one, plain, column in zip(self.fits, self._plain_fits, self.transformed.T, strict=True):
+            if isinstance(one, HermiteFit):
+                models.append(one.model)
+            elif plain is None:
+                models.append(linear(self.kernels.A, column, rng))
+            else:
+                models.append(plain.random(rng))
         return self._of(models)
 
     def random_slopes(self, draw: Callable[[Fit | None], Floats]) -> Floats:
-        """Slopes (q, n) of the outputs at the centre, the first design, by random models."""
-        drawn = np.array([draw(one) for one in self._plain_fits])
+        """Slopes (q, n) of the outputs at the centre, the first design, by random models.
+
+        Where the simulator gives the slopes, they are known.
+        """
+        here = np.zeros(self.kernels.A.shape[1])
+        drawn = np.array(
+            [
+                one.model.slope(here) if isinstance(one, HermiteFit) else draw(plain)
+                for one, plain in zip(self.fits, self._plain_fits, strict=True)
+            ]
+        )
         steep = [float(t.back(o, 1)) for t, o in zip(self.transforms, self.offsets, strict=True)]
         return np.asarray((np.array(steep) * self.sizes)[:, None] * drawn)
 
     @cached_property
     def _plain_fits(self) -> list[Fit | None]:
         """Quadratic models, from which random ones are drawn."""
-        if any(one is None for one in self.fits):
-            return [None] * len(self.fits)
-        noises = [0.0 if one is None else one.noise for one in self.fits]
         return [
-            fit(self.kernels, column, replace(QUADRATIC, noise=noise))
-            for column, noise in zip(self.transformed.T, noises, strict=True)
+            fit(self.kernels, column, replace(QUADRATIC, noise=one.noise))
+            if isinstance(one, Fit)
+            else None
+            for one, column in zip(self.fits, self.transformed.T, strict=True)
         ]
 
-    def _of(self, models: Sequence[Interpolant]) -> OutputModels:
+    def _of(self, models: Sequence[Interpolant | Hermite]) -> OutputModels:
         return OutputModels(models, self.transforms, self.offsets, self.sizes)
 
 
-def fit_outputs(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
+def fit_outputs(
+    kernels: Kernels, Z: Floats, weights: Floats, slopes: Floats | None = None
+) -> OutputFits:
     """Fit models to outputs Z (p, q) at the designs of the kernels (p, n).
 
-    ``weights`` (p, q) say which designs matter for which output.
+    ``weights`` (p, q) say which designs matter for which output. ``slopes`` (p, q, n) are those
+    that the simulator gives, per unit of v; NaN where it does not.
     """
+    without = _fit_values(kernels, Z, weights)
+    if slopes is None:
+        return without
+    every = (SAME,) * Z.shape[1]
+    S, offsets, sizes = _normalised(Z, every)
+    fits, transforms = list(without.fits), list(without.transforms)
+    chosen = [without.transformed.copy(), without.offsets.copy(), without.sizes.copy()]
+    for k in range(Z.shape[1]):
+        fitted = _fit_with_slopes(kernels.A, S[:, k], slopes[:, k] / sizes[k])
+        if fitted is not None:
+            fits[k], transforms[k] = fitted, SAME
+            chosen[0][:, k], chosen[1][k], chosen[2][k] = S[:, k], offsets[k], sizes[k]
+    return OutputFits(kernels, tuple(fits), tuple(transforms), *chosen)
+
+
+def _fit_with_slopes(A: Floats, s: Floats, slopes: Floats) -> HermiteFit | None:
+    """Fit values s (p,) and slopes (p, n), NaN where unknown; None if too few are known."""
+    known = np.flatnonzero(np.isfinite(slopes).all(axis=1))
+    if len(known) == 0 or known[0] != 0 or 2 * len(known) < len(A):
+        return None
+    used = known[: most_with_slopes(A.shape[1])]
+    fitted = fit_slopes(A[used], s[used], slopes[used])
+    if fitted is None:
+        return None
+    errors = np.array([value - fitted.model.value(a) for a, value in zip(A, s, strict=True)])
+    errors[used] = fitted.errors
+    return replace(fitted, errors=errors)
+
+
+def _fit_values(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
+    """Fit models to the values alone."""
     (p, n), q = kernels.A.shape, Z.shape[1]
     if p < n + 2:
         every = (SAME,) * q
