@@ -103,7 +103,8 @@ PRIOR_STEEPNESS = (1.0, 10.0, 1e3, 1e6)  # Steepness of the logarithmic transfor
 TRANSFORM_WIDE = 3.0  # Transforms are tried if the worst normalised objective is above this
 # Logarithm and reciprocal of an output are tried if its largest value is so many times its least
 TRANSFORM_RANGE = 1.2
-HERMITE_ROWS = 400  # Values and slopes that a model is fitted to at most
+# Values and slopes that a model is fitted to at most, and designs beyond the number of variables
+HERMITE_ROWS, HERMITE_SURPLUS = 400, 4
 SCORE_TIE = 1e-6  # Scores that differ by less are equal but for rounding
 # By how much the score of a direct model has to be better than that of a formula of outputs
 SCORE_FORMULA = math.log(3)

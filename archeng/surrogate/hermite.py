@@ -27,6 +27,8 @@ w           weights of the values (p,) and of the slopes (p, n)         ``w, slo
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,50 +89,37 @@ class HermiteFit:
     errors: Floats
 
 
-def fit_slopes(A: Floats, y: Floats, slopes: Floats) -> HermiteFit | None:
-    """Fit the best of some models to values y (p,) and slopes (p, n) at A (p, n).
+class HermiteSystem:
+    """The systems of all kernels for designs A (p, n), solved once for all outputs."""
 
-    None if the systems are singular.
-    """
-    fits = [_fitted(A, y, slopes, *weights) for weights in _KERNELS]
-    good = [fit for fit in fits if fit is not None]
-    if len(A) == 1:  # nothing to leave out
-        return good[0] if good else None
-    return min(good, key=_score, default=None)
+    def __init__(self, A: Floats) -> None:
+        self.A = A
+        self._solved: list[tuple[float, float, Floats, float]] = []
+        for quadratic, radial in _KERNELS:
+            M, size = _matrix(A, quadratic, radial)
+            with contextlib.suppress(np.linalg.LinAlgError):
+                inverse = np.asarray(np.linalg.inv(M), dtype=float)
+                self._solved.append((quadratic, radial, inverse, size))
+
+    def fits(self, y: Floats, slopes: Floats) -> Iterator[HermiteFit]:
+        """Yield fits of values y (p,) and slopes (p, n), one for each kernel."""
+        (p, n), A = self.A.shape, self.A
+        rhs = np.concatenate((y, slopes.reshape(-1), np.zeros(n + 1)))
+        for quadratic, radial, inverse, size in self._solved:
+            solution = inverse @ rhs
+            if not np.isfinite(solution).all():
+                continue
+            weights, tail = solution[: p * (n + 1)], solution[-n - 1 :]
+            w, of_slopes = weights[:p] / size, weights[p:].reshape(p, n) / size
+            mixed = A.T @ of_slopes
+            hessian = quadratic * ((A.T * w) @ A + mixed + mixed.T)
+            plain = Interpolant(float(tail[0]), tail[1:], hessian, A, w, 0.0, radial)
+            yield HermiteFit(Hermite(plain, of_slopes), _left_out(inverse, weights, p, n))
 
 
 def most_with_slopes(n: int) -> int:
     """Return how many designs a model with slopes in n variables is fitted to at most."""
-    return max(c.HERMITE_ROWS // (n + 1), 2)
-
-
-def _score(fit: HermiteFit) -> float:
-    return float(np.mean(np.log(np.abs(fit.errors) + c.SCORE_EXACT)))
-
-
-def _fitted(
-    A: Floats, y: Floats, slopes: Floats, quadratic: float, radial: float
-) -> HermiteFit | None:
-    p, n = A.shape
-    M, size = _matrix(A, quadratic, radial)
-    rhs = np.concatenate((y, slopes.reshape(-1), np.zeros(n + 1)))
-    try:
-        inverse = np.asarray(np.linalg.inv(M), dtype=float)
-    except np.linalg.LinAlgError:
-        return None
-    solution = inverse @ rhs
-    if not np.isfinite(solution).all():
-        return None
-    weights = solution[: p * (n + 1)]
-    w, slope_weights, tail = (
-        weights[:p] / size,
-        weights[p:].reshape(p, n) / size,
-        solution[-n - 1 :],
-    )
-    mixed = A.T @ slope_weights
-    hessian = quadratic * ((A.T * w) @ A + mixed + mixed.T)
-    plain = Interpolant(float(tail[0]), tail[1:], hessian, A, w, 0.0, radial)
-    return HermiteFit(Hermite(plain, slope_weights), _left_out(inverse, weights, p, n))
+    return max(min(c.HERMITE_ROWS // (n + 1), n + c.HERMITE_SURPLUS), 2)
 
 
 def _left_out(inverse: Floats, weights: Floats, p: int, n: int) -> Floats:

@@ -30,7 +30,7 @@ from functools import cached_property
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 from archeng.surrogate import constants as c
 from archeng.surrogate.fit import (
     Fit,
@@ -41,7 +41,7 @@ from archeng.surrogate.fit import (
     make_system,
     solve_all,
 )
-from archeng.surrogate.hermite import Hermite, HermiteFit, fit_slopes, most_with_slopes
+from archeng.surrogate.hermite import Hermite, HermiteFit, HermiteSystem, most_with_slopes
 from archeng.surrogate.interpolant import Interpolant, Several
 from archeng.surrogate.priors import PRIORS, QUADRATIC, Prior
 from archeng.surrogate.transforms import SAME, OutputTransform, back_all, candidates
@@ -201,27 +201,43 @@ def fit_outputs(
     without = _fit_values(kernels, Z, weights)
     if slopes is None:
         return without
-    every = (SAME,) * Z.shape[1]
-    S, offsets, sizes = _normalised(Z, every)
     fits, transforms = list(without.fits), list(without.transforms)
-    chosen = [without.transformed.copy(), without.offsets.copy(), without.sizes.copy()]
+    T, offsets, sizes = without.transformed.copy(), without.offsets.copy(), without.sizes.copy()
+    which, tried = candidates(Z)
+    columns, all_offsets, all_sizes = _normalised(Z[:, which], tried)
+    systems: dict[bytes, HermiteSystem] = {}
     for k in range(Z.shape[1]):
-        fitted = _fit_with_slopes(kernels.A, S[:, k], slopes[:, k] / sizes[k])
-        if fitted is not None:
-            fits[k], transforms[k] = fitted, SAME
-            chosen[0][:, k], chosen[1][k], chosen[2][k] = S[:, k], offsets[k], sizes[k]
-    return OutputFits(kernels, tuple(fits), tuple(transforms), *chosen)
+        used = _with_slopes(slopes[:, k])
+        if used is None:
+            continue
+        key = used.tobytes()
+        if key not in systems:
+            systems[key] = HermiteSystem(kernels.A[used])
+        best = np.inf
+        for i in np.flatnonzero(which == k):
+            steep = 1 / (tried[i].back(all_offsets[i] + all_sizes[i] * columns[:, i], 1))
+            along = slopes[:, k] * (steep / all_sizes[i])[:, None]
+            for fitted in systems[key].fits(columns[used, i], along[used]):
+                complete = _everywhere(fitted, used, kernels.A, columns[:, i])
+                s = columns[:, i] - complete.errors
+                errors = np.abs(tried[i].back(all_offsets[i] + all_sizes[i] * s, 0) - Z[:, k])
+                score = float(weights[:, k] @ np.log(errors / sizes[k] + c.SCORE_EXACT))
+                if score < best:
+                    best, fits[k], transforms[k] = score, complete, tried[i]
+                    T[:, k], offsets[k], sizes[k] = columns[:, i], all_offsets[i], all_sizes[i]
+    return OutputFits(kernels, tuple(fits), tuple(transforms), T, offsets, sizes)
 
 
-def _fit_with_slopes(A: Floats, s: Floats, slopes: Floats) -> HermiteFit | None:
-    """Fit values s (p,) and slopes (p, n), NaN where unknown; None if too few are known."""
+def _with_slopes(slopes: Floats) -> Integers | None:
+    """Positions of the designs (p,) whose slopes (p, n) are known; None if they are too few."""
     known = np.flatnonzero(np.isfinite(slopes).all(axis=1))
-    if len(known) == 0 or known[0] != 0 or 2 * len(known) < len(A):
+    if len(known) == 0 or known[0] != 0 or 2 * len(known) < len(slopes):
         return None
-    used = known[: most_with_slopes(A.shape[1])]
-    fitted = fit_slopes(A[used], s[used], slopes[used])
-    if fitted is None:
-        return None
+    return np.asarray(known[: most_with_slopes(slopes.shape[1])], dtype=np.intp)
+
+
+def _everywhere(fitted: HermiteFit, used: Integers, A: Floats, s: Floats) -> HermiteFit:
+    """Return a fit to some designs with its errors at all of them (p, n), values s (p,)."""
     errors = np.array([value - fitted.model.value(a) for a, value in zip(A, s, strict=True)])
     errors[used] = fitted.errors
     return replace(fitted, errors=errors)

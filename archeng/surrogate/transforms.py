@@ -45,10 +45,19 @@ class OutputTransform:
         log = self.name == "logarithm"
         beyond = t > self.edge if log else t < self.edge
         inside = np.where(beyond, self.edge, t)
-        hyperbola = 1 / inside
-        curved = [np.exp(inside)] * 3 if log else [hyperbola, -(hyperbola**2), 2 * hyperbola**3]
-        line = [curved[0] + curved[1] * (t - inside), curved[1], np.zeros_like(t)]
-        return self.sign * np.where(beyond, line[order], curved[order])
+        curved = _exponential(inside) if log else _hyperbola(inside)
+        line = (curved[0] + curved[1] * (t - inside), curved[1], np.zeros_like(t))
+        return np.asarray(self.sign * np.where(beyond, line[order], curved[order]))
+
+
+def _exponential(t: Floats) -> tuple[Floats, Floats, Floats]:
+    value = np.exp(t)
+    return value, value, value
+
+
+def _hyperbola(t: Floats) -> tuple[Floats, Floats, Floats]:
+    value = 1 / t
+    return value, -(value**2), 2 * value**3
 
 
 SAME = OutputTransform()
