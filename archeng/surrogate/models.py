@@ -192,7 +192,6 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
     """
     here = np.zeros(data.A.shape[1])
     objective = objective_model(data)
-    steepness = float(np.linalg.norm(objective.slope(here)))
     fits = fit_rows(data, limits)
     if units is None:
         units = fits.size * np.maximum(fits.steepness(here), c.CONSTRAINT_FLATTEST)
@@ -201,11 +200,22 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
         frame=frame,
         data=data,
         objective=objective,
-        steepness=max(steepness, float(np.finfo(float).tiny)) if steepness else 1.0,
+        steepness=_steepness(objective, here),
         constraints=fits.models(units) if len(limits) else None,
         units=units,
         sides=Sides.of(lower, upper, units[fits.owner]),
     )
+
+
+def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
+    """Return a model of the objective as the only one."""
+    none, steepness = np.zeros(0), _steepness(objective, np.zeros(data.A.shape[1]))
+    return Models(frame, data, objective, steepness, None, none, Sides.of(none, none))
+
+
+def _steepness(objective: SmoothModel, here: Floats) -> float:
+    steepness = float(np.linalg.norm(objective.slope(here)))
+    return max(steepness, float(np.finfo(float).tiny)) if steepness else 1.0
 
 
 def objective_model(data: Data) -> SmoothModel:
