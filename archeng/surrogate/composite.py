@@ -69,15 +69,17 @@ class Composite:
     def slopes(self, v: Floats) -> Floats:
         """Their gradients (k, n)."""
         at = self._at(v)
-        return at.raw @ at.steps
+        with np.errstate(all="ignore"):  # models may say anything far away
+            return at.raw @ at.steps
 
     def bends(self, v: Floats, weights: Floats) -> Floats:
         """Hessian (n, n) of their sum with weights (k,)."""
         at = self._at(v)
-        (second,) = self.formulas.pieces.hessian(at.x, at.z, weights)
-        by_outputs = weights @ at.raw[:, len(at.x) :]
-        bends = at.steps.T @ second @ at.steps + self._outputs.bends(v, by_outputs)
-        return np.asarray(0.5 * (bends + bends.T))
+        with np.errstate(all="ignore"):
+            (second,) = self.formulas.pieces.hessian(at.x, at.z, weights)
+            by_outputs = weights @ at.raw[:, len(at.x) :]
+            bends = at.steps.T @ second @ at.steps + self._outputs.bends(v, by_outputs)
+            return np.asarray(0.5 * (bends + bends.T))
 
     def totals(self, v: Floats) -> tuple[float, Floats]:
         """Objective and rows (m,) at v, by the formulas themselves."""
@@ -88,9 +90,10 @@ class Composite:
         """Return what is known about a point; v itself must not be changed afterwards."""
         if self._place is None or self._place.v is not v:
             x = self._centre + self._step @ v
-            z = self._outputs.values(v)
-            steps = np.concatenate((self._step, self._outputs.slopes(v)))
-            values, raw = self.formulas.pieces.values_and_jacobian(x, z)
+            with np.errstate(all="ignore"):
+                z = self._outputs.values(v)
+                steps = np.concatenate((self._step, self._outputs.slopes(v)))
+                values, raw = self.formulas.pieces.values_and_jacobian(x, z)
             self._place = _Place(v, x, z, steps, values, raw)
         return self._place
 
@@ -115,7 +118,8 @@ class CompositeObjective:
 
     def slope(self, v: Floats) -> Floats:
         """Gradient (n,) of the largest piece."""
-        return np.asarray(self._largest(v) @ self._composite.slopes(v))
+        with np.errstate(all="ignore"):
+            return np.asarray(self._largest(v) @ self._composite.slopes(v))
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n) of the largest piece."""
