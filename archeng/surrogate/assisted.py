@@ -43,15 +43,12 @@ class Assisted(Handler[AssistedSearch]):
         super().__init__(parts)
         self._arch, self._proposer = Arch(parts), Proposer(parts.repairer)
         self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
-        import os
-
         formulas = parts.repairer.feasible_set.formulas
-        kinks = formulas is not None and bool(formulas.objective) and not formulas.smooth_objective
-        comp = (
-            formulas is not None and bool(formulas.objective) and os.environ.get("LOC", "0") == "1"
-        )
+        composite = formulas is not None and bool(formulas.objective)
+        kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, or kinks in the objective, it makes all proposals
-        self._only_local = bool(parts.limits) or kinks or comp
+        self._only_local = bool(parts.limits) or kinks
+        self.multistart = formulas is not None
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
