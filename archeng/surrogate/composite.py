@@ -38,7 +38,7 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.model import Formulas
 from archeng.surrogate.fit import Kernels
-from archeng.surrogate.outputs import OutputFits, OutputModels, fit_outputs
+from archeng.surrogate.outputs import OutputFits, OutputModels, RestrictedModels, fit_outputs
 
 
 class _Place(NamedTuple):
@@ -56,7 +56,11 @@ class Composite:
     """Pieces of objective and constraints as functions of v; the last point is remembered."""
 
     def __init__(
-        self, formulas: Formulas, outputs: OutputModels, centre: Floats, step: Floats
+        self,
+        formulas: Formulas,
+        outputs: OutputModels | RestrictedModels,
+        centre: Floats,
+        step: Floats,
     ) -> None:
         self.formulas, self._outputs = formulas, outputs
         self._centre, self._step = centre, step
@@ -169,12 +173,19 @@ class CompositeFit:
         """Leave-one-out errors (p, 1 + m)."""
         with np.errstate(all="ignore"):
             exact = self.formulas.at_all(self.X, self.Z)
-            predicted = self.formulas.at_all(self.X, self.fits.predicted)
+            predicted = self.formulas.at_all(self.X, self.fits.predicted[: len(self.X)])
         used = self.formulas.uses.any(axis=1)
         return np.where(used, predicted - exact, 0.0)
 
     def _of(self, outputs: OutputModels) -> Composite:
-        return Composite(self.formulas, outputs, self.X[0], self.step)
+        more = self.fits.kernels.A.shape[1] - self.step.shape[1]
+        models = RestrictedModels(outputs, more) if more else outputs
+        return Composite(self.formulas, models, self.X[0], self.step)
+
+    def slopes(self) -> Floats:
+        """Slopes (q, n) of the outputs at the centre."""
+        here = np.zeros(self.fits.kernels.A.shape[1])
+        return self.fits.models.slopes(here)[:, : self.step.shape[1]]
 
 
 def fit_composite(
@@ -184,15 +195,21 @@ def fit_composite(
     Z: Floats,
     step: Floats,
     slopes: Floats | None = None,
+    taught: tuple[Floats, Floats] | None = None,
 ) -> CompositeFit:
     """Fit models to outputs Z (p, q) at designs X (p, n), the first of which is the centre.
 
-    ``slopes`` (p, q, n) are those that the simulator gives, NaN where it does not.
+    ``slopes`` (p, q, n) are those that the simulator gives, NaN where it does not. ``taught``
+    are designs and outputs of earlier runs, whose coordinates in the kernels follow the others,
+    and may be more than n.
     """
     weights = _weights(formulas, formulas.at_all(X, Z))
     if slopes is not None:
         slopes = slopes @ step
-    return CompositeFit(formulas, fit_outputs(kernels, Z, weights, slopes), X, Z, step)
+    if taught is not None:
+        weights = np.concatenate((weights, np.zeros((len(taught[1]), weights.shape[1]))))
+    every = Z if taught is None else np.concatenate((Z, taught[1]))
+    return CompositeFit(formulas, fit_outputs(kernels, every, weights, slopes), X, Z, step)
 
 
 def _weights(formulas: Formulas, values: Floats) -> Floats:

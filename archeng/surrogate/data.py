@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import Formulas
-from archeng.outcomes import PastCalls
+from archeng.outcomes import Lessons, PastCalls
 from archeng.surrogate import constants as c
 from archeng.surrogate.composite import CompositeFit, fit_composite
 from archeng.surrogate.fit import Kernels
@@ -60,6 +60,7 @@ class OutputData:
     Z: Floats  # outputs (p, q)
     step: Floats  # design per unit of v, (n, n)
     slopes: Floats | None = None  # of the outputs (p, q, n), NaN where not given; None: nowhere
+    lessons: Lessons | None = None  # the nearest ones of earlier runs
 
     def taken(self, chosen: NDArray[np.bool_]) -> OutputData:
         """Return some of them."""
@@ -90,7 +91,16 @@ class Data:
         o = self.outputs
         if o is None:
             return None
-        return fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step, o.slopes)
+        if o.lessons is None:
+            return fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step, o.slopes)
+        lessons = o.lessons
+        inverse = np.linalg.pinv(o.step)
+        taught = np.column_stack(((lessons.points - o.X[0]) @ inverse.T, lessons.apart))
+        own = np.column_stack((self.A, np.zeros((len(self.A), lessons.apart.shape[1]))))
+        kernels = Kernels(np.concatenate((own, taught)))
+        return fit_composite(
+            o.formulas, kernels, o.X, o.Z, o.step, taught=(lessons.points, lessons.outputs)
+        )
 
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
@@ -129,19 +139,32 @@ def select(
     f, u = f[chosen], u[chosen]
     taken = past.taken(np.flatnonzero(usable)[informative][chosen])
     simulated = taken.simulated
+    lessons = None if formulas is None else _nearest_lessons(frame, past.lessons)
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
-    if spread <= 0 and simulated.size and np.ptp(simulated, axis=0).any():
-        spread = 1.0
+    if spread <= 0 and (lessons is not None or np.ptp(simulated, axis=0).any()):
+        spread = max(abs(best), 1.0) if lessons is not None else 1.0
     scale = _median(distances[chosen])
+    if scale == 0 and lessons is not None:
+        scale = _median(np.sqrt(np.sum(frame.coordinates(lessons.points) ** 2, axis=1)))
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
         return None
     outputs = None
     if formulas is not None:
         step = scale * frame.factor
-        outputs = OutputData(formulas, taken.points, taken.outputs, step, taken.slopes)
+        outputs = OutputData(formulas, taken.points, taken.outputs, step, taken.slopes, lessons)
     return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
+
+
+def _nearest_lessons(frame: Frame, lessons: Lessons | None) -> Lessons | None:
+    """Return those lessons that are nearest to the centre, in design and parameters."""
+    if lessons is None:
+        return None
+    lengths = np.sum(frame.coordinates(lessons.points) ** 2, axis=1)
+    lengths = lengths + np.sum(lessons.apart**2, axis=1)
+    nearest = np.argsort(lengths, kind="stable")[: most_designs(lessons.points.shape[1])]
+    return Lessons(lessons.points[nearest], lessons.outputs[nearest], lessons.apart[nearest])
 
 
 def slopes_known(centre: Floats, past: PastCalls, formulas: Formulas | None) -> bool:

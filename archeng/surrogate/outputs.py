@@ -114,6 +114,31 @@ class OutputModels:
         return back_all(self._transforms, t, order)
 
 
+class RestrictedModels:
+    """Models of outputs with some coordinates held at zero: parameters as they are now."""
+
+    def __init__(self, models: OutputModels, more: int) -> None:
+        self._models, self._zeros = models, np.zeros(more)
+        self._last: tuple[Floats, Floats] | None = None
+
+    def values(self, v: Floats) -> Floats:
+        """Values (q,) at v."""
+        return self._models.values(self._full(v))
+
+    def slopes(self, v: Floats) -> Floats:
+        """Their gradients (q, n)."""
+        return self._models.slopes(self._full(v))[:, : len(v)]
+
+    def bends(self, v: Floats, weights: Floats) -> Floats:
+        """Hessian (n, n) of their sum with weights (q,)."""
+        return self._models.bends(self._full(v), weights)[: len(v), : len(v)]
+
+    def _full(self, v: Floats) -> Floats:
+        if self._last is None or self._last[0] is not v:
+            self._last = v, np.concatenate((v, self._zeros))
+        return self._last[1]
+
+
 @dataclass(frozen=True, eq=False)
 class OutputFits:
     """Fitted models of all outputs.
@@ -166,7 +191,7 @@ class OutputFits:
 
         Where the simulator gives the slopes, they are known.
         """
-        here = np.zeros(self.kernels.A.shape[1])
+        here = np.zeros(self.kernels.A.shape[1])  # with slopes there are no parameters in it
         drawn = np.array(
             [
                 one.model.slope(here) if isinstance(one, HermiteFit) else draw(plain)

@@ -75,7 +75,7 @@ class Centre:
         slopes = Slopes(objective[None], rows.reshape(len(units), len(here)))
         if self._fitted is None:
             return slopes
-        return self._with_outputs(slopes, self._fitted.fits.models.slopes(here))
+        return self._with_outputs(slopes, self._fitted.slopes())
 
     def row_slopes(self, slopes: Slopes) -> Floats:
         """Slopes (m, n) of the constraints: each that of its function nearest to a limit."""
@@ -138,6 +138,6 @@ def random_slope(fitted: Fit | None, unknown: Floats, rng: np.random.Generator) 
     n = unknown.shape[1]
     if fitted is None:
         return np.full(n, np.nan)
-    slope = fitted.random(rng).slope(np.zeros(n))
+    slope = fitted.random(rng).slope(np.zeros(fitted.system.A.shape[1]))[:n]
     size = float(np.linalg.norm(slope))
     return np.asarray(slope + size * rng.standard_normal(len(unknown)) @ unknown)
