@@ -127,6 +127,10 @@ class Declarations:
         ModelError
             For a name that is no parameter of the model, or a value of another shape.
         """
+        if values is not None and not isinstance(values, Mapping):
+            raise ModelError(
+                f"Parameters must be a mapping from their names to values, got {shown(values)}."
+            )
         given, known = {**(values or {}), **more}, self._parameters.records
         strange = [name for name in given if name not in known]
         if strange:

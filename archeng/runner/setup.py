@@ -20,6 +20,7 @@ from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
     Model,
+    Sense,
     as_model,
     check_import_options,
     compile_model,
@@ -103,15 +104,7 @@ def new_setup(
     own = simulator is None and model.has_objective and not model.outputs
     if simulator is not None and is_pyomo(source) and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
-    by_formula = model.has_objective and (own or bool(model.outputs))
-    if chosen.get("sense") is None:
-        chosen["sense"] = model.objective_sense if by_formula else "minimize"
-    elif by_formula and not own and chosen["sense"] != model.objective_sense:
-        raise SettingsError(
-            f"sense={chosen['sense']!r}, but the model says {model.objective_sense!r}: leave it "
-            "out, or change the model."
-        )
-    options = Options(**chosen)
+    options = Options(**{**chosen, "sense": checked_sense(model, chosen.get("sense"), own)})
     data = None
     if runtime.journal is not None:
         model, data = stored_form(model)
@@ -137,6 +130,23 @@ def new_setup(
         if runtime.journal is not None
         else {},
     )
+
+
+def checked_sense(model: Model, given: Any, own: bool) -> Sense:
+    """Return whether a run minimises or maximises; a model with a formula of outputs says it.
+
+    ``own``: there is no simulator, only the model's own objective.
+    """
+    sense: Sense | None = OPTIONS["sense"].checked(given)
+    by_formula = model.has_objective and (own or bool(model.outputs))
+    if sense is None:
+        return model.objective_sense if by_formula else "minimize"
+    if by_formula and not own and sense != model.objective_sense:
+        raise SettingsError(
+            f"sense={sense!r}, but the objective of the model is a formula to "
+            f"{model.objective_sense}: leave sense out, or change the model."
+        )
+    return sense
 
 
 def stored_setup(
