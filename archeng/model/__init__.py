@@ -11,7 +11,7 @@ from archeng.model.convert import (
 )
 from archeng.model.declarations import Sense
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
-from archeng.model.formulas import Formulas
+from archeng.model.formulas import Formulas, FormulaTexts
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
@@ -31,6 +31,7 @@ __all__ = [
     "RESERVED",
     "Constraint",
     "FeasibleSet",
+    "FormulaTexts",
     "Formulas",
     "Model",
     "ModelValues",

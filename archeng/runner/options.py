@@ -20,7 +20,7 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.model import FeasibleSet, Formulas, Model, Sense
+from archeng.model import FeasibleSet, FormulaTexts, Model, Sense
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
@@ -45,7 +45,7 @@ class Options:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
 
-    def limits(self, formulas: Formulas | None) -> Limits:
+    def limits(self, formulas: FormulaTexts | None) -> Limits:
         """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""
         lower = [-math.inf if low is None else low for low, _ in self.simulated.values()]
         upper = [math.inf if high is None else high for _, high in self.simulated.values()]

@@ -19,6 +19,7 @@ from archeng.journal import finished_designs
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
+    FormulaTexts,
     Model,
     Sense,
     as_model,
@@ -37,7 +38,14 @@ from archeng.runner.options import (
     start_distribution,
     start_point,
 )
-from archeng.runner.stored import header, stored_form, stored_model, stored_settings
+from archeng.runner.stored import (
+    header,
+    stored_form,
+    stored_model,
+    stored_parameters,
+    stored_settings,
+    with_stored_parameters,
+)
 from archeng.settings import Settings
 from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
@@ -58,6 +66,7 @@ class Setup:
     model: Model
     simulator: Simulator | None
     feasible_set: FeasibleSet
+    texts: FormulaTexts | None  # of objective and rows that are formulas
     options: Options
     settings: Settings
     runtime: Runtime
@@ -110,6 +119,7 @@ def new_setup(
         model, data = stored_form(model)
     call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
+    texts = _texts(model, feasible_set, own)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
     wide = start_distribution(model, feasible_set, sigma)
@@ -119,6 +129,7 @@ def new_setup(
         model=model,
         simulator=call,
         feasible_set=feasible_set,
+        texts=texts,
         options=options,
         settings=settings,
         runtime=runtime,
@@ -126,7 +137,7 @@ def new_setup(
         start=first,
         wide=wide,
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
-        header=header(model, data, options, settings, number, wide, own)
+        header=header(model, data, options, settings, number, wide, own, texts)
         if runtime.journal is not None
         else {},
     )
@@ -166,7 +177,11 @@ def stored_setup(
         raise SettingsError(
             unknown_options("resume()", unknown, RESUME_NAMES, FIXED_BY_THE_JOURNAL)
         )
-    given = None if source is None else as_model(source, objective=stored["own_objective"])
+    given = None
+    if source is not None:
+        names = tuple(p.name for p in stored_parameters(stored))
+        given = as_model(source, objective=stored["own_objective"], parameters=names)
+        given = with_stored_parameters(given, stored)
     model = stored_model(stored, given)
     options = Options(
         **{**stored["options"], "callback": chosen.get("callback")}
@@ -177,6 +192,7 @@ def stored_setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
         feasible_set=feasible_set,
+        texts=_texts(model, feasible_set, stored["own_objective"]),
         options=options,
         settings=stored_settings(stored, settings),
         runtime=runtime,
@@ -221,6 +237,16 @@ def _compiled(model: Model) -> FeasibleSet:
             ", ".join(implied),
         )
     return feasible_set
+
+
+def _texts(model: Model, feasible_set: FeasibleSet, own: bool) -> FormulaTexts | None:
+    """Return what is shown of formulas; ``own``: the model's own objective is all there is."""
+    if feasible_set.formulas is not None:
+        return feasible_set.formulas.texts
+    if not own:
+        return None
+    (objective,) = model.formula_texts()
+    return FormulaTexts((), (), objective, model.objective_name)
 
 
 def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]:
