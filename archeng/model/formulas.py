@@ -137,13 +137,7 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
     sign = -1.0 if model.objective_sense == "maximize" else 1.0
     first = sign * model.objective if model.has_objective else type(model.symbols)(0.0)
     x, z, scalars = _of_free(model, [first, *expressions], free, template)
-    texts = iter(model.formula_texts())
-    objective = next(texts) if model.has_objective else ""
-    rows = [
-        FormulaRow(label, float(low), float(high), next(texts), c.source)
-        for c in constraints
-        for label, low, high in zip(c.row_names(), *c.limits(), strict=True)
-    ]
+    objective, rows = formulas_of(model)
     together = ca.vertcat(*scalars)
     uses = ca.DM(ca.jacobian_sparsity(together, z), 1).full() > 0
     return Formulas(
@@ -155,6 +149,18 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
         pieces=_pieces(scalars, rows, x, z),
         objective_name=model.objective_name,
     )
+
+
+def formulas_of(model: Declarations) -> tuple[str, list[FormulaRow]]:
+    """Return the objective, empty if there is none, and the rows with outputs, as texts."""
+    texts = iter(model.formula_texts())
+    objective = next(texts) if model.has_objective else ""
+    rows = [
+        FormulaRow(label, float(low), float(high), next(texts), c.source)
+        for c in model.simulated
+        for label, low, high in zip(c.row_names(), *c.limits(), strict=True)
+    ]
+    return objective, rows
 
 
 def _of_free(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,18 @@ class Options:
         upper = [math.inf if high is None else high for _, high in self.simulated.values()]
         limits = Limits(tuple(self.simulated), np.array(lower, float), np.array(upper, float))
         rows = () if formulas is None else formulas.rows
-        twice = [row.name for row in rows if row.name in self.simulated]
-        if twice:
-            raise SettingsError(f"simulated: {twice} are constraints of the model already.")
+        self.check_names([row.name for row in rows])
         low, high = np.array([(row.lower, row.upper) for row in rows]).reshape(-1, 2).T
         return limits.after(tuple(row.name for row in rows), low, high)
+
+    def check_names(self, rows: Sequence[str]) -> None:
+        """Raise if ``simulated=`` has the name of a row with outputs."""
+        twice = [name for name in rows if name in self.simulated]
+        if twice:
+            raise SettingsError(
+                f"simulated: {twice} are constraints of the model already, formulas of outputs. "
+                "Leave them out, or choose other names."
+            )
 
     @property
     def sign(self) -> float:

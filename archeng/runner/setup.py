@@ -160,6 +160,14 @@ def checked_sense(model: Model, given: Any, own: bool) -> Sense:
     return sense
 
 
+def check_limits_and_sense(model: Model, options: Mapping[str, Any], simulator: Any) -> None:
+    """Raise if ``simulated`` or ``sense`` of the options contradict the model."""
+    own = simulator is None and not model.outputs
+    checked_sense(model, options.get("sense"), own)
+    named = [name for c in model.simulated for name in c.row_names()]
+    Options(simulated=options.get("simulated", {})).check_names(named)
+
+
 def stored_setup(
     stored: Mapping[str, Any],
     simulator: Any,
@@ -219,9 +227,9 @@ def _simulator(
     check_simulator(simulator)
     if on_model:
         return OnPyomoModel(simulator, source)
-    check = getattr(simulator, "check_variables", None)
+    check = getattr(simulator, "check_model", None)
     if check is not None:
-        check(model.variables)
+        check(model)
     return simulator  # type: ignore[no-any-return]
 
 

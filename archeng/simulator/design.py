@@ -29,6 +29,10 @@ class ParameterValues(Mapping[str, Any]):
         """Return the same values, none of them looked at."""
         return ParameterValues(tuple(self._records.values()))
 
+    def element_names(self, name: str) -> list[str]:
+        """Names of the entries of one, in flat order; it is not looked at by that."""
+        return list(self._records[name].element_names())
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._records:
             have = ", ".join(self._records) or "none"

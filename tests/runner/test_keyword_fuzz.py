@@ -338,9 +338,21 @@ def test_every_flag(option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.py").write_text("import archeng\nmodel = archeng.Model()\n")
     command = "run" if option.solve else "resume"
-    for word in ("", "abc", "-1", "1.5", "nan", "1e400", "a b", "\\", "--json"):
-        flag = f"--{option.name.replace('_', '-')}"
-        assert main([command, "study.py", "--quiet", flag, word]) == 2
+    for word in (
+        "",
+        "abc",
+        "-1",
+        "1.5",
+        "nan",
+        "1e400",
+        "a b",
+        "\\",
+        "--json",
+        "=1",
+        "a=",
+        "a=1,x",
+    ):
+        assert main([command, "study.py", "--quiet", option.flag_name, word]) == 2
 
 
 def _passes(function: Callable[..., Any], *arguments: Any) -> bool:
