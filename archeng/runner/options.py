@@ -56,12 +56,12 @@ class Options:
         return limits.after(tuple(row.name for row in rows), low, high)
 
     def check_names(self, rows: Sequence[str]) -> None:
-        """Raise if ``simulated=`` has the name of a row with outputs."""
+        """Raise if ``simulated=`` has the name of a row of the model."""
         twice = [name for name in rows if name in self.simulated]
         if twice:
             raise SettingsError(
-                f"simulated: {twice} are constraints of the model already, formulas of outputs. "
-                "Leave them out, or choose other names."
+                f"simulated: {twice} are constraints of the model already, as formulas. Leave them "
+                "out, or choose other names."
             )
 
     @property

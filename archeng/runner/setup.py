@@ -119,6 +119,7 @@ def new_setup(
         model, data = stored_form(model)
     call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
+    options.check_names([row.name for row in feasible_set.rows])
     texts = _texts(model, feasible_set, own)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
@@ -164,7 +165,7 @@ def check_limits_and_sense(model: Model, options: Mapping[str, Any], simulator: 
     """Raise if ``simulated`` or ``sense`` of the options contradict the model."""
     own = simulator is None and not model.outputs
     checked_sense(model, options.get("sense"), own)
-    named = [name for c in model.simulated for name in c.row_names()]
+    named = [name for c in (*model.constraints, *model.simulated) for name in c.row_names()]
     Options(simulated=options.get("simulated", {})).check_names(named)
 
 
