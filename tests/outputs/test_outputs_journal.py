@@ -179,6 +179,20 @@ def test_calls_with_another_parameter_are_made_again(table: bool, tmp_path: Path
     assert same.nfev == 0
 
 
+def test_told_answers_may_depend_on_every_parameter(tmp_path: Path) -> None:
+    path, counting = tmp_path / "old.db", Counting()
+    run = Run(beam(), journal=path, **OPTIONS)
+    run.tell([bend(candidate.design) for candidate in run.ask() if candidate.design])
+    run.close()
+    told = archeng.read_journal(path).evaluations
+    assert {e.parameters_read for e in told} == {("loads", "strength")}
+    same = archeng.solve(beam(), never, reuse=path, callback=stop, **OPTIONS)
+    assert (same.nfev, len(same.evaluations)) == (0, len(told))
+    changed = {"strength": 1e8}
+    archeng.solve(beam(), counting, reuse=path, callback=stop, parameters=changed, **OPTIONS)
+    assert counting.calls > 0
+
+
 def test_calls_without_an_output_are_made_again(tmp_path: Path) -> None:
     """An earlier version of the model had no such output."""
     path, counting = tmp_path / "old.db", Counting()
