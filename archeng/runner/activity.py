@@ -68,10 +68,12 @@ def activity_of(
         (row.name, row.kind, row.active, row.source, _repairs(evaluations, j))
         for j, row in enumerate(rows)
     ]
+    formulas = feasible_set.formulas
+    sources = {} if formulas is None else {row.name: row.source for row in formulas.rows}
     for i, name in enumerate(limits.names):
         violating = sum(name in e.violated for e in evaluations)
         unrepaired = np.full((violating, 2), np.nan)
-        about.append((name, "simulated", bool(blocked[i]), "", unrepaired))
+        about.append((name, "simulated", bool(blocked[i]), sources.get(name, ""), unrepaired))
     return tuple(
         Activity(
             name=name,
