@@ -65,16 +65,20 @@ def forms_table(
         gaps = (values - sign * optimum) / abs(optimum)
         reached = [r.calls_to(optimum * (1 + sign * nearest), sign) for r in records]
         calls = np.median([np.inf if n is None else n for n in reached])
-        shown = [f"{sign * v:.7g}" for v in (values.min(), np.median(values), values.max())]
+        shown = [_number(sign * v) for v in (values.min(), np.median(values), values.max())]
         lines.append(
             [
                 form,
                 len(records),
                 *shown,
-                f"{100 * gaps.max():.2f} %",
+                f"{_number(100 * gaps.max(), '.2f')} %",
                 *(f"{int((gaps <= g).sum())} of {len(records)}" for g in GAPS),
-                f"{calls:.0f}" if np.isfinite(calls) else "never",
+                _number(calls, ".0f"),
                 sum(infeasible(r) for r in records),
             ]
         )
     return markdown_table(header, lines)
+
+
+def _number(value: float, form: str = ".7g") -> str:
+    return f"{value:{form}}" if np.isfinite(value) else "-"
