@@ -20,6 +20,9 @@ Form = Literal["grey", "direct", "black"]
 FORMS: tuple[Form, ...] = get_args(Form)
 BOTH: tuple[Form, ...] = ("grey", "black")
 
+METHODS: dict[Form, str] = {form: f"archeng {form} box" for form in BOTH}
+"""How archeng is called in studies that compare methods."""
+
 GAPS = (0.005, 0.001)
 """Seeds are counted that end within these of the optimum."""
 
