@@ -14,13 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from archeng.codec import encode
+from archeng.codec import decode, encode
 from archeng.distribution import Distribution, initial_distribution
 from archeng.errors import JournalError, ModelError
 from archeng.handlers import Search
 from archeng.journal import Journal
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet, Model, differences, from_data, serialized, to_data
+from archeng.model import (
+    FeasibleSet,
+    FormulaTexts,
+    Model,
+    Parameter,
+    differences,
+    from_data,
+    serialized,
+    to_data,
+)
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
@@ -53,6 +62,7 @@ def header(
     seed: int,
     wide: Distribution,
     own_objective: bool,
+    texts: FormulaTexts | None,
 ) -> dict[str, Any]:
     """Return what is stored once, when a run begins."""
     return {
@@ -69,8 +79,41 @@ def header(
         "wide": encode(wide),
         "model": data,
         "variables": [encode(v) for v in model.variables] if data is None else None,
+        "parameters": [p.to_data() for p in model.parameters],
+        "formulas": None if texts is None else encode(texts),
         "fingerprint": fingerprint(model, data),
     }
+
+
+def stored_texts(stored: Mapping[str, Any]) -> FormulaTexts | None:
+    """Return the formulas of a journal as they are shown; older journals have none."""
+    texts = stored.get("formulas")
+    return None if texts is None else decode(FormulaTexts, texts)
+
+
+def stored_parameters(stored: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """Return the parameters of a journal with their values; older journals have none."""
+    return tuple(Parameter.from_data(p) for p in stored.get("parameters") or ())
+
+
+def with_stored_parameters(model: Model, stored: Mapping[str, Any]) -> Model:
+    """Return a model with the parameters of a journal, which count in a run that goes on.
+
+    Those that the journal has not, or has with another shape, stay: they make another model.
+    """
+    before = {p.name: p for p in stored_parameters(stored)}
+    changed = {}
+    for p in model.parameters:
+        old = before.get(p.name, p)
+        if old.shape == p.shape and not np.array_equal(old.values, p.values):
+            changed[p.name] = old.value
+            logger.warning(
+                "the run goes on with %s = %s of its journal, not with %s of the model",
+                p.name,
+                old.value,
+                p.value,
+            )
+    return model.with_parameters(changed) if changed else model
 
 
 def fingerprint(model: Model, data: Mapping[str, Any] | None) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from archeng.checks import shown
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet, Formulas, Output, Variable
-from archeng.simulator.call import Call, CallStatus
+from archeng.simulator.call import GOOD, Call, CallStatus
 
 _EXPECTED = "expected 'objective' and, if needed, 'constraints' and 'outputs'"
 
@@ -52,7 +52,7 @@ class Asked:
 
         ``x`` is the full vector of the design.
         """
-        if not outcome.good:
+        if outcome.status not in GOOD:
             return outcome
         try:
             return self._completed(outcome, x)
