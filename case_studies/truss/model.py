@@ -40,7 +40,6 @@ SPACING = 50.0
 LEAST_PANEL = 1000.0
 """Least area of a triangle between bars, in square inches. Then no bars cross."""
 
-
 OUTPUTS: dict[str, dict[str, tuple[str, ...]]] = {
     "grey": {
         "sizing": ("force",),
@@ -59,6 +58,8 @@ OUTPUTS: dict[str, dict[str, tuple[str, ...]]] = {
 UNITS = {"force": "kip", "stress": "ksi", "displacement": "in", "stiffness": "kip/in"}
 TIP = (1, 2)
 """Nodes of the ten-bar truss whose displacements are limited."""
+OF_TIP = ("displacement", "stiffness")
+"""Outputs that are of these nodes; the others are of bars."""
 
 
 def build_model(name: str, form: Form = "grey") -> archeng.Model:
@@ -98,9 +99,8 @@ def _limited(
 ) -> dict[str, Any]:
     """Declare what the program returns; return what is limited, by the names of the limits."""
     bars = len(CASES[name].bars)
-    of_tip = ("displacement", "stiffness")
     z = {
-        what: model.output(what, shape=len(TIP) if what in of_tip else bars, unit=UNITS.get(what))
+        what: model.output(what, shape=len(TIP) if what in OF_TIP else bars, unit=UNITS.get(what))
         for what in OUTPUTS[form][name]
     }
     if form == "grey":

@@ -9,13 +9,12 @@ from typing import Any
 import archeng
 from archeng import read_regex
 from case_studies.shared.forms import Form
-from case_studies.truss.cases import CASES, TIP_LOAD
-from case_studies.truss.model import OUTPUTS, TIP
+from case_studies.truss.cases import CASES
+from case_studies.truss.model import OF_TIP, OUTPUTS, TIP
 
 PROGRAM = Path(__file__).with_name("truss_solver.py")
-OUTPUT = "truss.out"
+INPUT, OUTPUT = "truss.inp", "truss.out"
 
-_OF_TIP = ("displacement", "stiffness")
 _NUMBER = r"\s+(\S+)"
 _SKIPPED = r" +\S+"  # a column
 
@@ -34,12 +33,12 @@ def build_simulator(name: str, form: Form = "grey", **options: Any) -> archeng.C
     case, bars = CASES[name], range(1, len(CASES[name].bars) + 1)
     black = form == "black"
     asked = {
-        what: _Several([_reader(f"{what} {k}") for k in (TIP if what in _OF_TIP else bars)])
+        what: _Several([_reader(f"{what} {k}") for k in (TIP if what in OF_TIP else bars)])
         for what in OUTPUTS[form][name]
     }
     return archeng.CommandSimulator(
         [sys.executable, "-I", "-S", PROGRAM, "{input}", OUTPUT],  # it needs no packages
-        templates={"truss.inp": PROGRAM.with_name(case.template)},
+        templates={INPUT: PROGRAM.with_name(case.template)},
         read=_total("mass") if black else None,
         constraints={label: _reader(label) for label in case.limits} if black else None,
         outputs={
@@ -83,9 +82,10 @@ class _Stiffness:
 
     def __init__(self, displacement: Any) -> None:
         self._displacement = displacement
+        self._load = read_regex(r"(?m)^load +2 +0 +-(\S+)", INPUT)
 
     def __call__(self, folder: Path, output: str) -> float:
-        return -TIP_LOAD / self._displacement(folder, output)
+        return -self._load(folder, output) / self._displacement(folder, output)
 
 
 def _total(word: str) -> Any:

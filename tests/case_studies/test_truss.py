@@ -249,6 +249,19 @@ def test_twice_the_load():
     assert room[0] - room[1] == pytest.approx(200.0, rel=1e-9)
 
 
+@pytest.mark.parametrize("form", ["grey", "direct"])
+def test_stiffness_does_not_depend_on_the_load(form):
+    x, rows = reference("stiffness").x, []
+    for load in (100.0, 150.0):
+        model = build_model("stiffness", form).with_parameters(load=load)
+        design = archeng.Design(model.variables, np.array(x), model.parameters)
+        outputs = build_simulator("stiffness", form)(design).outputs
+        z = np.concatenate([outputs[output.name] for output in model.outputs])
+        rows.append(compile_model(model).formulas.at(design.x, z)[1])
+    np.testing.assert_allclose(rows[1][-2:], rows[0][-2:], rtol=1e-9)
+    np.testing.assert_allclose(rows[1][:10], 1.5 * rows[0][:10], rtol=1e-9)
+
+
 # -- failures and runs -----------------------------------------
 
 
