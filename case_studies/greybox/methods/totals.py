@@ -1,0 +1,119 @@
+"""Methods on the total: objective and simulated constraints are one black box.
+
+Set-up. COBYQA in the variables themselves with ``scale=True`` and ``radius_init=0.2``, as in
+:mod:`case_studies.peers`. trust-constr and SLSQP in the unit cube: the derivatives of objective and
+simulated constraints are forward differences (n calls together, the same for both), those of the
+explicit constraints are exact. Simulated constraints are divided by the size of their limit, or
+of their first value. A failed call gives the worst objective so far and constraints far outside.
+All begin again from the next feasible design when they have converged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from cobyqa import minimize as cobyqa_minimize
+from scipy.optimize import Bounds, NonlinearConstraint, minimize
+
+from case_studies.greybox.definition import Floats
+from case_studies.greybox.trial import Trial
+from case_studies.peers.adapters.quadratic_models import RADIUS as COBYQA_RADIUS
+from case_studies.peers.adapters.scipy_global import scipy_constraints
+from case_studies.peers.adapters.scipy_local import INSIDE, RADIUS, unit_rows
+
+Value = TypeVar("Value", float, Floats)
+
+FAR = 1e3
+"""Sizes by which a failed call violates the simulated constraints."""
+
+
+def cobyqa(trial: Trial) -> None:
+    """Run COBYQA from one start after the other."""
+    total = _Total(trial)
+    constraints = scipy_constraints(trial, exact=True)
+    if total.m:
+        constraints.append(NonlinearConstraint(total.rows, total.lower, total.upper))
+    for x0 in trial.starts():
+        cobyqa_minimize(
+            total.objective,
+            x0,
+            bounds=Bounds(trial.lower, trial.upper),
+            constraints=constraints,
+            options={
+                "scale": True,
+                "radius_init": COBYQA_RADIUS,
+                "maxfev": max(trial.objective.calls_left, 1),
+            },
+        )
+
+
+def trust_constr(trial: Trial) -> None:
+    """Run trust-constr from one start after the other."""
+    _with_differences(trial, "trust-constr", {"initial_tr_radius": RADIUS}, keep_feasible=True)
+
+
+def slsqp(trial: Trial) -> None:
+    """Run SLSQP from one start after the other."""
+    _with_differences(trial, "SLSQP", {"ftol": 1e-9, "maxiter": 1000}, keep_feasible=False)
+
+
+def _with_differences(
+    trial: Trial, method: str, options: dict[str, float], keep_feasible: bool
+) -> None:
+    total = _Total(trial)
+    constraints = unit_rows(trial)
+    if total.m:
+        constraints.append(
+            NonlinearConstraint(
+                lambda u: total.rows(trial.from_unit(u)),
+                total.lower,
+                total.upper,
+                jac=lambda u: total.slopes(u)[1:] / total.sizes[:, None],
+            )
+        )
+    for x0 in trial.starts():
+        minimize(
+            lambda u: total.objective(trial.from_unit(u)),
+            np.clip(trial.to_unit(x0), INSIDE, 1 - INSIDE),
+            jac=lambda u: total.slopes(u)[0],
+            method=method,
+            bounds=Bounds(np.zeros(trial.n), np.ones(trial.n), keep_feasible=keep_feasible),
+            constraints=constraints,
+            options=options,
+        )
+
+
+class _Total:
+    """Objective and simulated constraints of a trial, scaled; failed calls are replaced."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        low, high, self.sizes = trial.limits()
+        self.lower, self.upper, self.m = low / self.sizes, high / self.sizes, len(low)
+        self._worst = float(trial.total(trial.start)[0])
+        self._outside = np.where(np.isfinite(self.upper), self.upper + FAR, self.lower - FAR)
+
+    def objective(self, x: Floats) -> float:
+        """Objective at a design."""
+        value = self._guarded(lambda: float(self._trial.total(x)[0]), self._worst)
+        self._worst = max(self._worst, value)
+        return value
+
+    def rows(self, x: Floats) -> Floats:
+        """Values (m,) of the simulated constraints over their sizes."""
+        return self._guarded(lambda: self._trial.total(x)[1:] / self.sizes, self._outside)
+
+    def slopes(self, u: Floats) -> Floats:
+        """Differences (1 + m, n); zero if a call fails."""
+        nothing = np.zeros((1 + self.m, self._trial.n))
+        return self._guarded(lambda: self._trial.slopes(np.asarray(u, dtype=float)), nothing)
+
+    def _guarded(self, function: Callable[[], Value], otherwise: Value) -> Value:
+        self._trial.objective.tick()
+        try:
+            found = function()
+        except Exception:
+            return otherwise
+        return found if np.all(np.isfinite(found)) else otherwise
