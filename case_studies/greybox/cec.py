@@ -245,7 +245,11 @@ def _g19_plain(x: Floats, z: Outputs) -> Plain:
 
 def _composite(name: str, what: str, build: Any, outputs: Any, plain: Any) -> Definition:
     return Definition(
-        title=f"CEC 2006 {name}: {what}", family="cec2006", build=build, outputs=outputs, plain=plain
+        title=f"CEC 2006 {name}: {what}",
+        family="cec2006",
+        build=build,
+        outputs=outputs,
+        plain=plain,
     )
 
 

@@ -176,9 +176,9 @@ class Problem:
         return outputs, self.plain(x, outputs)
 
     def box(self, x: Floats) -> dict[str, Range]:
-        """Value and bounds of each scalar variable."""
+        """Value and bounds of each scalar variable; the names are not those of constraints."""
         rows = zip(self.model.element_names(), x, *self.bounds, strict=True)
-        return {name: (float(v), float(low), float(high)) for name, v, low, high in rows}
+        return {f"bounds of {name}": (float(v), float(a), float(b)) for name, v, a, b in rows}
 
 
 def _limits_of(constraints: Sequence[Any]) -> list[tuple[str, float, float]]:

@@ -278,8 +278,6 @@ DEFINITIONS: dict[str, Definition] = {
     "rotor": _of(
         "Wind turbine of least cost of energy", "sum", _rotor, _rotor_outputs, _rotor_plain
     ),
-    "risk": _of(
-        "Beam under thirty loads, soft quantile", "sum", _risk, _risk_outputs, _risk_plain
-    ),
+    "risk": _of("Beam under thirty loads, soft quantile", "sum", _risk, _risk_outputs, _risk_plain),
 }
 """Definition of each problem of this module."""

@@ -61,6 +61,11 @@ def names(held_out: bool | None = None) -> list[str]:
     return [name for name in every if held_out is None or (name in HELD_OUT) == held_out]
 
 
+def definitions() -> dict[str, Definition]:
+    """Return the problems of this package that have formulas for the referee."""
+    return dict(_DEFINITIONS)
+
+
 def definition(name: str) -> Definition:
     """Look up the definition of a problem (``KeyError`` if there is none)."""
     return look_up(_DEFINITIONS, name, "composite")

@@ -146,7 +146,8 @@ class Trial(Case):
             moved = u.copy()
             moved[i] += step
             columns.append((self.total(self.from_unit(moved)) - here) / step)
-        return np.array(columns).T
+        # In C order: SLSQP of SciPy 1.17 misreads gradients that are columns of another array.
+        return np.ascontiguousarray(np.array(columns).T)
 
     def limits(self) -> tuple[Floats, Floats, Floats]:
         """Lower and upper limits (m,) of the simulated constraints, and their sizes (m,).

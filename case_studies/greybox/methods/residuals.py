@@ -54,7 +54,7 @@ def _residuals(trial: Trial, x: Floats) -> Floats:
 
 
 def _projections(trial: Trial) -> list[Callable[[Floats], Floats]]:
-    """One function for each linear row: the nearest point of the unit cube's space that meets it."""
+    """One function for each linear row: the nearest point, in units of the box, that meets it."""
     rows = trial.constraints
     if not rows.n_linear:
         return []
