@@ -3,8 +3,8 @@
 Set-up. COBYQA in the variables themselves with ``scale=True`` and ``radius_init=0.2``, as in
 :mod:`case_studies.peers`. trust-constr and SLSQP in the unit cube: the derivatives of objective and
 simulated constraints are forward differences (n calls together, the same for both), those of the
-explicit constraints are exact. Simulated constraints are divided by the size of their limit, or
-of their first value. A failed call gives the worst objective so far and constraints far outside.
+explicit constraints are exact; the objective is divided by its first value. Simulated constraints
+are divided by the size of their limit, or of their first value. A failed call gives the worst objective so far and constraints far outside.
 All begin again from the next feasible design when they have converged.
 """
 
@@ -56,7 +56,7 @@ def trust_constr(trial: Trial) -> None:
 
 def slsqp(trial: Trial) -> None:
     """Run SLSQP from one start after the other."""
-    _with_differences(trial, "SLSQP", {"ftol": 1e-9, "maxiter": 1000}, keep_feasible=False)
+    _with_differences(trial, "SLSQP", {"ftol": 1e-12, "maxiter": 1000}, keep_feasible=False)
 
 
 def _with_differences(
@@ -75,9 +75,9 @@ def _with_differences(
         )
     for x0 in trial.starts():
         minimize(
-            lambda u: total.objective(trial.from_unit(u)),
+            lambda u: total.objective(trial.from_unit(u)) / total.size,
             np.clip(trial.to_unit(x0), INSIDE, 1 - INSIDE),
-            jac=lambda u: total.slopes(u)[0],
+            jac=lambda u: total.slopes(u)[0] / total.size,
             method=method,
             bounds=Bounds(np.zeros(trial.n), np.ones(trial.n), keep_feasible=keep_feasible),
             constraints=constraints,
@@ -93,6 +93,7 @@ class _Total:
         low, high, self.sizes = trial.limits()
         self.lower, self.upper, self.m = low / self.sizes, high / self.sizes, len(low)
         self._worst = float(trial.total(trial.start)[0])
+        self.size = abs(self._worst) or 1.0
         self._outside = np.where(np.isfinite(self.upper), self.upper + FAR, self.lower - FAR)
 
     def objective(self, x: Floats) -> float:
