@@ -18,11 +18,11 @@ METHODS: dict[str, Method] = {
     for name, package, adapter in (
         (GREY, "archeng", "arch:grey"),
         (BLACK, "archeng", "arch:black"),
-        ("cobyqa", "cobyqa", "totals:cobyqa"),
+        ("cobyqa", "cobyqa", "quadratic_models:solve"),
         ("trust-constr", "scipy", "totals:trust_constr"),
         ("slsqp", "scipy", "totals:slsqp"),
         ("least_squares", "scipy", "residuals:least_squares"),
-        ("dfo-ls", "DFO-LS", "residuals:dfo_ls"),
+        ("dfo-ls", "DFO-LS", "gauss_newton:solve"),
     )
 }
 

@@ -1,76 +1,30 @@
-"""Methods of least squares: they see the residuals one by one.
+"""SciPy's ``least_squares``, which sees the residuals one by one.
 
-Set-up. SciPy's ``least_squares`` (trust region reflective) with ``x_scale="jac"``; its Jacobian is
-by forward differences, all calls counted; bounds only. DFO-LS in the unit cube with ``rhobeg=0.1``
-and linear rows as projections. Both begin again from the next feasible design when they have
-converged.
+Set-up. Trust region reflective with ``x_scale="jac"``; the Jacobian is by forward differences, all
+calls counted; bounds only. It begins again from the next feasible design when it has converged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import dfols
 import numpy as np
 from scipy import optimize
 
 from case_studies.greybox.definition import Floats
 from case_studies.greybox.trial import Trial
 
-RADIUS = 0.1
-LAST_RADIUS = 1e-8
-
 
 def least_squares(trial: Trial) -> None:
     """Run ``scipy.optimize.least_squares`` from one start after the other."""
     for x0 in trial.starts():
         optimize.least_squares(
-            lambda x: _residuals(trial, x),
+            lambda x: residuals(trial, x),
             np.clip(x0, trial.lower, trial.upper),
             bounds=(trial.lower, trial.upper),
             x_scale="jac",
         )
 
 
-def dfo_ls(trial: Trial) -> None:
-    """Run DFO-LS from one start after the other."""
-    zero, one = np.zeros(trial.n), np.ones(trial.n)
-    for x0 in trial.starts():
-        dfols.solve(
-            lambda u: _residuals(trial, trial.from_unit(np.clip(u, 0.0, 1.0))),
-            np.clip(trial.to_unit(x0), 0.0, 1.0),
-            bounds=(zero, one),
-            projections=_projections(trial),
-            rhobeg=RADIUS,
-            rhoend=LAST_RADIUS,
-            maxfun=max(trial.objective.calls_left, 1),
-            do_logging=False,
-        )
-
-
-def _residuals(trial: Trial, x: Floats) -> Floats:
+def residuals(trial: Trial, x: Floats) -> Floats:
+    """Residuals (m,) of a design (n,)."""
     assert trial.problem.residuals is not None
     return trial.problem.residuals(trial.measured.look_up(np.asarray(x, dtype=float))[0])
-
-
-def _projections(trial: Trial) -> list[Callable[[Floats], Floats]]:
-    """One function for each linear row: the nearest point, in units of the box, that meets it."""
-    rows = trial.constraints
-    if not rows.n_linear:
-        return []
-    matrix, constants = rows.linear_part()
-    slopes = matrix * trial.width
-    constants = constants + matrix @ trial.lower
-    lows, highs = rows.row_lower[: rows.n_linear], rows.row_upper[: rows.n_linear]
-    return [
-        _onto(slope, low - constant, high - constant)
-        for slope, constant, low, high in zip(slopes, constants, lows, highs, strict=True)
-    ]
-
-
-def _onto(slope: Floats, low: float, high: float) -> Callable[[Floats], Floats]:
-    def project(u: Floats) -> Floats:
-        value = float(slope @ u)
-        return u + (np.clip(value, low, high) - value) / float(slope @ slope) * slope
-
-    return project

@@ -1,11 +1,10 @@
-"""Methods on the total: objective and simulated constraints are one black box.
+"""SciPy's methods with differences of the total: objective and simulated constraints.
 
-Set-up. COBYQA in the variables themselves with ``scale=True`` and ``radius_init=0.2``, as in
-:mod:`case_studies.peers`. trust-constr and SLSQP in the unit cube: the derivatives of objective and
-simulated constraints are forward differences (n calls together, the same for both), those of the
-explicit constraints are exact; the objective is divided by its first value. Simulated constraints
-are divided by the size of their limit, or of their first value. A failed call gives the worst objective so far and constraints far outside.
-All begin again from the next feasible design when they have converged.
+Set-up. Both in the unit cube: the derivatives of objective and simulated constraints are forward
+differences (n calls together, the same for both), those of the explicit constraints are exact; the
+objective is divided by its first value. Simulated constraints are divided by the size of their
+limit, or of their first value. A failed call gives the worst objective so far and constraints far
+outside. Both begin again from the next feasible design when they have converged.
 """
 
 from __future__ import annotations
@@ -14,39 +13,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from cobyqa import minimize as cobyqa_minimize
 from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
 from case_studies.greybox.definition import Floats
 from case_studies.greybox.trial import Trial
-from case_studies.peers.adapters.quadratic_models import RADIUS as COBYQA_RADIUS
-from case_studies.peers.adapters.scipy_global import scipy_constraints
 from case_studies.peers.adapters.scipy_local import INSIDE, RADIUS, unit_rows
 
 Value = TypeVar("Value", float, Floats)
 
 FAR = 1e3
 """Sizes by which a failed call violates the simulated constraints."""
-
-
-def cobyqa(trial: Trial) -> None:
-    """Run COBYQA from one start after the other."""
-    total = _Total(trial)
-    constraints = scipy_constraints(trial, exact=True)
-    if total.m:
-        constraints.append(NonlinearConstraint(total.rows, total.lower, total.upper))
-    for x0 in trial.starts():
-        cobyqa_minimize(
-            total.objective,
-            x0,
-            bounds=Bounds(trial.lower, trial.upper),
-            constraints=constraints,
-            options={
-                "scale": True,
-                "radius_init": COBYQA_RADIUS,
-                "maxfev": max(trial.objective.calls_left, 1),
-            },
-        )
 
 
 def trust_constr(trial: Trial) -> None:
@@ -62,7 +38,7 @@ def slsqp(trial: Trial) -> None:
 def _with_differences(
     trial: Trial, method: str, options: dict[str, float], keep_feasible: bool
 ) -> None:
-    total = _Total(trial)
+    total = Total(trial)
     constraints = unit_rows(trial)
     if total.m:
         constraints.append(
@@ -85,7 +61,7 @@ def _with_differences(
         )
 
 
-class _Total:
+class Total:
     """Objective and simulated constraints of a trial, scaled; failed calls are replaced."""
 
     def __init__(self, trial: Trial) -> None:
