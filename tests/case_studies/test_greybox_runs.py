@@ -43,7 +43,7 @@ def test_no_call_of_archeng_is_illegal(name: str) -> None:
     ("name", "method", "most"),
     [
         ("welded_beam", "slsqp", 90),
-        ("brown_dennis", "trust-constr", 180),
+        ("g04", "trust-constr", 130),
         pytest.param("kinetics", "dfo-ls", 40, marks=pytest.mark.slow),
         ("brown_dennis", "least_squares", 80),
         ("welded_beam", "cobyqa", 110),

@@ -1,10 +1,11 @@
 """SciPy's methods with differences of the total: objective and simulated constraints.
 
 Set-up. Both in the unit cube: the derivatives of objective and simulated constraints are forward
-differences (n calls together, the same for both), those of the explicit constraints are exact; the
-objective is divided by its first value. Simulated constraints are divided by the size of their
-limit, or of their first value. A failed call gives the worst objective so far and constraints far
-outside. Both begin again from the next feasible design when they have converged.
+differences (n calls together, the same for both), those of the explicit constraints are exact.
+SLSQP gets the objective divided by its first value, trust-constr as it is: README.md has the counts
+behind that. Simulated constraints are divided by the size of their limit, or of their first value.
+A failed call gives the worst objective so far and constraints far outside. Both begin again from
+the next feasible design when they have converged.
 """
 
 from __future__ import annotations
@@ -27,18 +28,20 @@ FAR = 1e3
 
 def trust_constr(trial: Trial) -> None:
     """Run trust-constr from one start after the other."""
-    _with_differences(trial, "trust-constr", {"initial_tr_radius": RADIUS}, keep_feasible=True)
+    _with_differences(trial, "trust-constr", {"initial_tr_radius": RADIUS}, 1.0)
 
 
 def slsqp(trial: Trial) -> None:
     """Run SLSQP from one start after the other."""
-    _with_differences(trial, "SLSQP", {"ftol": 1e-12, "maxiter": 1000}, keep_feasible=False)
+    _with_differences(trial, "SLSQP", {"ftol": 1e-12, "maxiter": 1000})
 
 
 def _with_differences(
-    trial: Trial, method: str, options: dict[str, float], keep_feasible: bool
+    trial: Trial, method: str, options: dict[str, float], size: float | None = None
 ) -> None:
+    """Run a method; the objective is divided by ``size``, by default its first value."""
     total = Total(trial)
+    size = total.size if size is None else size
     constraints = unit_rows(trial)
     if total.m:
         constraints.append(
@@ -51,11 +54,11 @@ def _with_differences(
         )
     for x0 in trial.starts():
         minimize(
-            lambda u: total.objective(trial.from_unit(u)) / total.size,
+            lambda u: total.objective(trial.from_unit(u)) / size,
             np.clip(trial.to_unit(x0), INSIDE, 1 - INSIDE),
-            jac=lambda u: total.slopes(u)[0] / total.size,
+            jac=lambda u: total.slopes(u)[0] / size,
             method=method,
-            bounds=Bounds(np.zeros(trial.n), np.ones(trial.n), keep_feasible=keep_feasible),
+            bounds=Bounds(np.zeros(trial.n), np.ones(trial.n), keep_feasible=True),
             constraints=constraints,
             options=options,
         )
