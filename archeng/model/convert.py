@@ -18,6 +18,7 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 IMPORT_OPTIONS = (
     *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
     *("scale", "names", "row_names", "tolerance"),
+    *("black_boxes", "black_box_gradients", "parameter_names"),
 )
 """Every option that one of the importers takes."""
 
@@ -43,9 +44,11 @@ def as_model(
             raise ModelError(unknown_options(what, arguments, ()))
         return model
     if isinstance(model, Mapping):
-        return from_nlp(model, objective=objective and model.get("f") is not None, **arguments)
+        keep = objective and model.get("f") is not None
+        return from_nlp(model, objective=keep, parameters=bool(parameters), **arguments)
     if isinstance(model, ca.Opti):
-        return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
+        keep = objective and not model.f.is_constant()
+        return from_opti(model, objective=keep, parameters=bool(parameters), **arguments)
     if is_pyomo(model):
         return from_pyomo(model, objective=objective and has_objective(model), **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):

@@ -36,9 +36,24 @@ from archeng.runner.options import (
     start_distribution,
     start_point,
 )
-from archeng.runner.stored import header, stored_form, stored_model, stored_settings
+from archeng.runner.stored import (
+    check_black_box,
+    given_model,
+    header,
+    stored_form,
+    stored_model,
+    stored_settings,
+)
 from archeng.settings import Settings
-from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
+from archeng.simulator import (
+    Asked,
+    Call,
+    CallStatus,
+    OnPyomoModel,
+    Simulator,
+    WithBlackBox,
+    check_simulator,
+)
 
 logger = logging.getLogger("archeng")
 
@@ -156,8 +171,9 @@ def stored_setup(
         raise SettingsError(
             unknown_options("resume()", unknown, RESUME_NAMES, FIXED_BY_THE_JOURNAL)
         )
-    given = None if source is None else as_model(source, objective=stored["own_objective"])
-    model = stored_model(stored, given)
+    model = stored_model(stored, given_model(stored, source))
+    if simulator is None:
+        check_black_box(stored, model)
     options = Options(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
@@ -191,12 +207,12 @@ def _simulator(
     if simulator is None:
         return model.objective_function() if own else model.black_box
     check_simulator(simulator)
-    if on_model:
-        return OnPyomoModel(simulator, source)
     check = getattr(simulator, "check_variables", None)
-    if check is not None:
+    if on_model:
+        simulator = OnPyomoModel(simulator, source)
+    elif check is not None:
         check(model.variables)
-    return simulator  # type: ignore[no-any-return]
+    return simulator if model.black_box is None else WithBlackBox(simulator, model.black_box)
 
 
 def _compiled(model: Model) -> FeasibleSet:

@@ -20,7 +20,16 @@ from archeng.errors import JournalError, ModelError
 from archeng.handlers import Search
 from archeng.journal import Journal
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet, Model, differences, from_data, serialized, to_data
+from archeng.model import (
+    FeasibleSet,
+    Model,
+    Parameter,
+    as_model,
+    differences,
+    from_data,
+    serialized,
+    to_data,
+)
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
@@ -42,7 +51,13 @@ def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
     if data is None:
         return model, None
     data = json.loads(json.dumps(data))
-    return from_data(data), data
+    return _same_black_box(from_data(data), model), data
+
+
+def _same_black_box(model: Model, other: Model | None) -> Model:
+    """Return the first model; data hold formulas, the functions are those of the other model."""
+    model.black_box = None if other is None else other.black_box
+    return model
 
 
 def header(
@@ -70,7 +85,46 @@ def header(
         "model": data,
         "variables": [encode(v) for v in model.variables] if data is None else None,
         "fingerprint": fingerprint(model, data),
+        **_about_black_box(model),
     }
+
+
+def _about_black_box(model: Model) -> dict[str, Any]:
+    """Return what it takes to import the model again, if it has black boxes of its own."""
+    if model.black_box is None:
+        return {}
+    names = list(getattr(model.black_box, "names", ()))
+    return {"black_boxes": {"names": names, "objective": model.has_objective}}
+
+
+def given_model(stored: Mapping[str, Any], source: Any) -> Model | None:
+    """Return what the user gives as the model of a journal; imported as it was, if it must be.
+
+    An imported model has the parameters and the black boxes of the journal.
+    """
+    if source is None or isinstance(source, Model):
+        return source
+    boxes, data = stored.get("black_boxes"), stored["model"] or {}
+    parameters = [Parameter.from_data(record) for record in data.get("parameters", ())]
+    model = as_model(
+        source,
+        objective=stored["own_objective"] if boxes is None else boxes["objective"],
+        parameters=tuple(p.name for p in parameters),
+        **({} if boxes is None else {"black_boxes": boxes["names"]}),
+    )
+    return model.with_parameters({p.name: p.value for p in parameters}) if parameters else model
+
+
+def check_black_box(stored: Mapping[str, Any], model: Model) -> None:
+    """Raise if the run of a journal called black boxes that are not there any more."""
+    boxes = stored.get("black_boxes")
+    if boxes is not None and model.black_box is None:
+        names = ", ".join(map(repr, boxes["names"]))
+        raise JournalError(
+            f"The run called the black box {names} of its model, and a journal cannot hold "
+            "functions: pass the model again, model=opti or model=archeng.from_opti(opti, "
+            "black_boxes=[...]) (or from_nlp)."
+        )
 
 
 def fingerprint(model: Model, data: Mapping[str, Any] | None) -> str:
@@ -105,7 +159,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
                 "The model is not the one of the journal; what differs: " + "; ".join(found)
             )
     try:
-        return from_data(data)
+        return _same_black_box(from_data(data), given)
     except ModelError as error:
         raise JournalError(str(error)) from error
 
