@@ -16,6 +16,7 @@ from archeng.errors import ModelError
 from archeng.model.black_boxes import EQUALITY_TOLERANCE, BlackBoxes, TakenOut, take_out
 from archeng.model.constraint import Constraint, Row, elements_of, half_width, strict_limits
 from archeng.model.model import Model
+from archeng.model.undefined import may_fail
 from archeng.model.variable import Floats, vector
 
 
@@ -116,7 +117,7 @@ def _compiled(
         raise ModelError(
             f"The constraints contain symbols that are neither in x nor in p: {last_lines(error)}"
         ) from error
-    if taken is not None:
+    if taken is not None and not may_fail(function):
         with contextlib.suppress(RuntimeError):  # it has parts that only MX can do
             function = function.expand()
     return function, taken
@@ -160,16 +161,24 @@ def _fill(
 def _elements(column: Any, function: Any, model: Model) -> list[Any]:
     """Return the rows one by one; those that do not depend on outputs do not hold their symbols.
 
-    MX takes an element out of the whole column, so without this every row would hold all symbols.
+    MX takes an element out of a whole vector, with all symbols that the vector holds.
     """
-    elements = elements_of(column)
+    elements = _apart(column)
     if isinstance(column, ca.SX) or not model.outputs:
         return elements
     symbols = ca.symvar(model.output_symbols)
     zeros = [ca.MX.zeros(*s.shape) for s in symbols]
-    plain = elements_of(ca.substitute([column], symbols, zeros)[0])
+    plain = _apart(ca.substitute([column], symbols, zeros)[0])
     depends = set(function.jac_sparsity(0, 2).get_triplet()[0])
     return [elements[i] if i in depends else plain[i] for i in range(len(elements))]
+
+
+def _apart(column: Any) -> list[Any]:
+    """Elements of a column; of one that was put together, the elements of its parts."""
+    if isinstance(column, ca.MX) and column.is_op(ca.OP_VERTCAT):
+        parts = (column.dep(i) for i in range(column.n_dep()))
+        return [element for part in parts for element in _apart(part)]
+    return elements_of(column)
 
 
 def _rows(
