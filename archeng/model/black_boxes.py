@@ -30,6 +30,7 @@ EQUALITY_TOLERANCE = 1e-5
 
 _PYTHON = "CallbackInternal"  # what CasADi calls the class of Callbacks written in Python
 _INLINED = "MXFunction"  # functions that can be replaced by their formulas
+_DIFFERENCES = ("ForwardDiff", "CentralDiff", "BackwardDiff", "Smoothing")  # derivatives by calls
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,13 +219,7 @@ class _Prepared:
             column = ca.veccat(ca.MX(0, 1), *(ca.densify(a) for a in call.arguments))
             slopes = [ca.jacobian(column, x), ca.jacobian(column, z)]
             self._partial = ca.Function("slopes", list(symbols), slopes)
-            try:
-                self._jacobian = call.function.jacobian()
-            except (RuntimeError, NotImplementedError) as error:
-                raise ModelError(
-                    f"CasADi has no derivatives of the black box {self.name!r}: give it a Jacobian "
-                    "(has_jacobian), or leave out black_box_gradients=True."
-                ) from error
+            self._jacobian = _exact_jacobian(call.function)
 
     @property
     def name(self) -> str:
@@ -275,6 +270,26 @@ class _Prepared:
         k = len(arguments)
         own = np.vstack([np.hstack(blocks[i : i + k]) for i in range(0, len(blocks), k)])
         return np.asarray(own @ (by_x + by_z @ before), dtype=float)
+
+
+def _exact_jacobian(function: Any) -> Any:
+    """Return the Jacobian of a black box as CasADi has it.
+
+    Finite differences would call it beside the design, where explicit constraints may be violated.
+    """
+    advice = "give it a Jacobian (has_jacobian), or leave out black_box_gradients=True."
+    try:
+        jacobian = function.jacobian()
+    except (RuntimeError, NotImplementedError) as error:
+        raise ModelError(
+            f"CasADi has no derivatives of the black box {function.name()!r}: {advice}"
+        ) from error
+    if any(f.class_name() in _DIFFERENCES for f in jacobian.find_functions()):
+        raise ModelError(
+            f"CasADi has only finite differences for the black box {function.name()!r}, which "
+            f"would call it at designs that violate constraints: {advice}"
+        )
+    return jacobian
 
 
 # -- finding calls ---------------------------------------------------------------------------

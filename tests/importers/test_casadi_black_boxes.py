@@ -237,15 +237,39 @@ def test_gradients_follow_the_chain_of_boxes() -> None:
     assert "gradients" not in at(bare, [1, 1])
 
 
+class WithJacobian(Box):
+    """x0^2 x1 with its derivatives, which are written by hand."""
+
+    def has_jacobian(self) -> bool:
+        return True
+
+    def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+        x, y = ca.MX.sym("x", 2), ca.MX.sym("y")
+        slope = ca.horzcat(2 * x[0] * x[1], x[0] ** 2)
+        return ca.Function(name, [x, y], [slope], inputs, outputs, options)
+
+
 def test_gradients_reach_the_records_of_the_calls() -> None:
-    opti, box = beam(enable_fd=True)
+    box = WithJacobian("sim", lambda x: [x[0] ** 2 * x[1]], [2], {"y": (1, 1)})
+    opti = ca.Opti()
+    x = opti.variable(2)
+    opti.subject_to(opti.bounded(1, x, 2))
+    opti.minimize(box(3 * x))
     result = archeng.solve(
         opti, black_boxes=[box], black_box_gradients=True, max_evaluations=5, seed=1
     )
+    assert len(box.calls) == result.nfev == 5  # derivatives need no further calls
     for call in result.evaluations:
-        x = call.x
-        slope = [-12 / x[0] ** 2 / x[1] ** 2, -24 / x[0] / x[1] ** 3]
-        np.testing.assert_allclose(call.gradients["fem"], [slope], rtol=1e-4)
+        a, b = call.x
+        np.testing.assert_allclose(call.gradients["sim"], [[54 * a * b, 27 * a**2]], rtol=1e-12)
+
+
+def test_finite_differences_are_refused() -> None:
+    """They would call the box at designs that violate explicit constraints."""
+    opti, box = beam(enable_fd=True)
+    with pytest.raises(ModelError, match="only finite differences for the black box 'fem'"):
+        archeng.from_opti(opti, black_boxes=[box], black_box_gradients=True)
+    assert not box.calls
 
 
 # -- runs --------------------------------------------------------------------------------------
