@@ -148,7 +148,7 @@ def _fill(
         held = {hash(s) for s in ca.symvar(model.output_symbols)}
         constraints = []
         for i, rows in enumerate(_rows(problem, function, elements, results[1:])):
-            simulated = any(hash(s) in held for s in ca.symvar(elements[i]))
+            simulated = held and any(hash(s) in held for s in ca.symvar(elements[i]))
             default = EQUALITY_TOLERANCE if simulated and rows[0].is_equality else None
             constraints.append(
                 Constraint(labels[i], rows, default if width is None else width, source(i))
