@@ -277,7 +277,7 @@ def _exact_jacobian(function: Any) -> Any:
 
     Finite differences would call it beside the design, where explicit constraints may be violated.
     """
-    advice = "give it a Jacobian (has_jacobian), or leave out black_box_gradients=True."
+    advice = "give it a Jacobian (has_jacobian), or leave out gradients=True."
     try:
         jacobian = function.jacobian()
     except (RuntimeError, NotImplementedError) as error:

@@ -77,9 +77,9 @@ def build(
         Says where a row was written.
     """
     boxes, gradients = black_boxes
-    flag("black_box_gradients", gradients, ModelError)
+    flag("gradients", gradients, ModelError)
     if boxes is None and gradients:
-        raise ModelError("black_box_gradients=True is for black_boxes=[...]; there are none.")
+        raise ModelError("gradients=True is for black_boxes=[...]; there are none.")
     names = [label for label, _ in (*variables, *problem.parameters)]
     function, taken = _compiled(problem, boxes, names)
     model = Model(name, symbols="SX" if function.is_a("SXFunction") else "MX")

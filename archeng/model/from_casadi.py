@@ -40,7 +40,7 @@ _COMMON = (
         "become outputs of the model, computed once for each design that is simulated.",
     ),
     (
-        "black_box_gradients",
+        "gradients",
         "bool",
         "Ask CasADi for the derivatives of the black boxes at each of these designs, too.",
     ),
@@ -76,7 +76,7 @@ def from_nlp(
     row_names: Sequence[str] | None = None,
     tolerance: float | None = None,
     black_boxes: Sequence[Any] | None = None,
-    black_box_gradients: bool = False,
+    gradients: bool = False,
     parameters: bool = False,
     objective: bool | None = None,
     name: str = "nlp",
@@ -112,7 +112,7 @@ def from_nlp(
     missing = "the nlp dictionary has no objective 'f'"
     f = _kept_objective(nlp.get("f"), objective, black_boxes, missing)
     problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
-    boxes = black_boxes, black_box_gradients
+    boxes = black_boxes, gradients
     return build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
 
 
@@ -125,7 +125,7 @@ def from_opti(
     scale: ArrayLike | None = None,
     tolerance: float | None = None,
     black_boxes: Sequence[Any] | None = None,
-    black_box_gradients: bool = False,
+    gradients: bool = False,
     parameters: bool = False,
     parameter_names: Sequence[str] | None = None,
     objective: bool | None = None,
@@ -165,7 +165,7 @@ def from_opti(
     f = None if opti.f.is_constant() else opti.f
     f = _kept_objective(f, objective, black_boxes, "the Opti has no objective (opti.minimize)")
     problem = _opti_problem(opti, every, f, parameters, parameter_names)
-    boxes = black_boxes, black_box_gradients
+    boxes = black_boxes, gradients
     return build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
 
 

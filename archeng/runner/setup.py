@@ -45,15 +45,7 @@ from archeng.runner.stored import (
     stored_settings,
 )
 from archeng.settings import Settings
-from archeng.simulator import (
-    Asked,
-    Call,
-    CallStatus,
-    OnPyomoModel,
-    Simulator,
-    WithBlackBox,
-    check_simulator,
-)
+from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
 
 logger = logging.getLogger("archeng")
 
@@ -197,7 +189,10 @@ def stored_setup(
 def _simulator(
     model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
 ) -> Simulator | None:
-    """Return what is called with a Design: the user's simulator, or the model's own objective."""
+    """Return what is called with a Design: the user's simulator, or what the model has itself.
+
+    That is its objective, or the black boxes of an imported model.
+    """
     on_model = runtime.simulator_takes == "model"
     if on_model and (simulator is None or not is_pyomo(source)):
         raise SettingsError(
@@ -205,14 +200,20 @@ def _simulator(
             f"{type(source).__name__} and {type(simulator).__name__}."
         )
     if simulator is None:
+        if model.black_box is not None and not model.has_objective:
+            raise SettingsError(
+                f"Model {model.name!r} has black boxes but no objective to optimise: give it one, "
+                "or pass a simulator that returns the objective and the outputs "
+                f"{[output.name for output in model.outputs]}."
+            )
         return model.objective_function() if own else model.black_box
     check_simulator(simulator)
-    check = getattr(simulator, "check_variables", None)
     if on_model:
-        simulator = OnPyomoModel(simulator, source)
-    elif check is not None:
+        return OnPyomoModel(simulator, source)
+    check = getattr(simulator, "check_variables", None)
+    if check is not None:
         check(model.variables)
-    return simulator if model.black_box is None else WithBlackBox(simulator, model.black_box)
+    return simulator  # type: ignore[no-any-return]
 
 
 def _compiled(model: Model) -> FeasibleSet:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from archeng.errors import SimulationTimeoutError, SimulatorError
-from archeng.simulator.answer import Evaluation, OnlyOutputs, UnusableAnswerError, read_answer
+from archeng.simulator.answer import OnlyOutputs, UnusableAnswerError, read_answer
 from archeng.simulator.design import Design
 
 Simulator = Callable[[Design], Any]
@@ -91,33 +91,6 @@ def check_simulator(simulator: Any) -> None:
         raise SimulatorError(
             "The simulator must be a callable that takes a Design and returns a number, got "
             f"{type(simulator).__name__}."
-        )
-
-
-class WithBlackBox:
-    """Call a simulator, and then the black boxes of the model for the outputs in its formulas.
-
-    An answer that cannot be read is returned as it is. Outputs of the simulator come first.
-    """
-
-    def __init__(self, simulator: Simulator, black_box: Simulator) -> None:
-        self._functions = simulator, black_box
-
-    def __call__(self, design: Design) -> Any:
-        """Return one evaluation of both."""
-        answers = []
-        for function in self._functions:
-            value = function(design)
-            try:
-                answers.append(read_answer(value))
-            except UnusableAnswerError:
-                return value
-        own, more = answers
-        return Evaluation(
-            own.objective,
-            own.constraints,
-            {**more.outputs, **own.outputs},
-            {**more.gradients, **own.gradients},
         )
 
 

@@ -211,9 +211,9 @@ def test_places_from_which_a_box_cannot_be_taken() -> None:
         archeng.from_nlp({"x": s, "g": s**2}, black_boxes=[box])
     opti, box = beam()
     with pytest.raises(ModelError, match="no derivatives of the black box 'fem'"):
-        archeng.from_opti(opti, black_boxes=[box], black_box_gradients=True)
+        archeng.from_opti(opti, black_boxes=[box], gradients=True)
     with pytest.raises(ModelError, match="there are none"):
-        archeng.from_opti(opti, black_box_gradients=True)
+        archeng.from_opti(opti, gradients=True)
 
 
 # -- derivatives -------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_gradients_follow_the_chain_of_boxes() -> None:
     z = second(u + x[1])
     problem = {"x": x, "g": ca.vertcat(z, v, u)}
     boxes = [first, second]
-    model = archeng.from_nlp(problem, lbx=0, ubx=3, black_boxes=boxes, black_box_gradients=True)
+    model = archeng.from_nlp(problem, lbx=0, ubx=3, black_boxes=boxes, gradients=True)
     answer = at(model, [1.3, 0.7])
     exact = ca.Function("exact", [x], [ca.jacobian(e, x) for e in (z, v, u)])(ca.DM([1.3, 0.7]))
     for name, matrix in zip(("second", "first_v", "first_u"), exact, strict=True):
@@ -255,9 +255,7 @@ def test_gradients_reach_the_records_of_the_calls() -> None:
     x = opti.variable(2)
     opti.subject_to(opti.bounded(1, x, 2))
     opti.minimize(box(3 * x))
-    result = archeng.solve(
-        opti, black_boxes=[box], black_box_gradients=True, max_evaluations=5, seed=1
-    )
+    result = archeng.solve(opti, black_boxes=[box], gradients=True, max_evaluations=5, seed=1)
     assert len(box.calls) == result.nfev == 5  # derivatives need no further calls
     for call in result.evaluations:
         a, b = call.x
@@ -268,7 +266,7 @@ def test_finite_differences_are_refused() -> None:
     """They would call the box at designs that violate explicit constraints."""
     opti, box = beam(enable_fd=True)
     with pytest.raises(ModelError, match="only finite differences for the black box 'fem'"):
-        archeng.from_opti(opti, black_boxes=[box], black_box_gradients=True)
+        archeng.from_opti(opti, black_boxes=[box], gradients=True)
     assert not box.calls
 
 
@@ -310,15 +308,27 @@ def test_a_box_in_the_objective_only() -> None:
     assert result.fun == pytest.approx(np.exp(0.75), rel=1e-5)
 
 
-def test_a_simulator_beside_the_boxes_returns_the_objective() -> None:
+def test_a_simulator_takes_the_place_of_the_boxes() -> None:
     opti, box = beam()
     result = archeng.solve(
-        opti, lambda d: 3 * d.x[0] * d.x[1], black_boxes=[box], seed=1, max_evaluations=60
+        opti,
+        lambda d: {"fem": stress_of(d.x, 6)[0]},
+        black_boxes=[box],
+        seed=1,
+        max_evaluations=60,
     )
-    assert result.fun == pytest.approx(3 * BEST, rel=1e-3)
-    assert len(box.calls) == result.nfev
-    with pytest.raises(SimulatorError, match="not a number"):
-        archeng.solve(opti, lambda d: "no", black_boxes=[box], max_evaluations=5)
+    assert result.fun == pytest.approx(BEST, rel=1e-3)
+    assert not box.calls
+    with pytest.raises(SimulatorError, match=r'a formula.*"fem"'):
+        archeng.solve(opti, lambda d: 3.0, black_boxes=[box], max_evaluations=5)
+
+
+def test_boxes_without_an_objective_are_not_called() -> None:
+    opti, box = beam()
+    opti.minimize(0)
+    with pytest.raises(SettingsError, match=r"black boxes but no objective.*\['fem'\]"):
+        archeng.solve(opti, black_boxes=[box], max_evaluations=5)
+    assert not box.calls
 
 
 def test_a_box_that_raises_is_a_failed_call() -> None:
