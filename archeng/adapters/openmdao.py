@@ -40,6 +40,7 @@ import numpy as np
 from archeng.adapters.openmdao_formulas import (
     Declared,
     check_outputs,
+    gradients_now,
     outputs_now,
     with_bounds,
 )
@@ -81,6 +82,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         formulas. Its variables are the design variables, with the bounds of both; its outputs are
         variables of OpenMDAO by their names, in the units that the model gives them. Its objective
         takes the place of OpenMDAO's; constraints of OpenMDAO are simulated ones besides its own.
+        ``gradients=True``: OpenMDAO computes the derivatives of these outputs at every design.
 
     Attributes
     ----------
@@ -119,6 +121,8 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
             declare(option.name, option.default, allow_none=True, **about)
         what = "Formulas whose outputs are variables of OpenMDAO."
         declare("model", None, types=Model, allow_none=True, recordable=False, desc=what)
+        what = "Ask OpenMDAO for total derivatives of the outputs of the model, too."
+        declare("gradients", False, types=bool, desc=what)
         declare("resume", False, types=bool, desc="Go on with the run of the journal.")
         declare("disp", False, types=bool, desc="Show progress on standard error.")
         declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
@@ -235,16 +239,25 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                 f"Explicit constraints {list(self._explicit)}: with model=, write them into the "
                 "model by subject_to()."
             )
-        sizes = {name: int(meta["size"]) for name, meta in self._designvars.items()}
-        declared = {
-            name: Declared(sizes[name], meta["units"], *_bounds(meta, sizes[name]))
-            for name, meta in self._designvars.items()
-        }
-        model = with_bounds(given, declared)
+        if self.options["gradients"] and self._problem().model._owns_approx_jac:
+            raise ModelError(
+                "gradients=True: OpenMDAO approximates the total derivatives of this model by "
+                "differences, which would run it at designs that violate constraints. Leave it out."
+            )
+        model = with_bounds(given, self._declared())
         check_outputs(model, self._problem())
         if given.has_objective and self._objs:
             logger.info("the objective %s of OpenMDAO is ignored: model= has one", *self._objs)
         return model
+
+    def _declared(self) -> dict[str, Declared]:
+        """Return the design variables of OpenMDAO."""
+        found = {}
+        for name, meta in self._designvars.items():
+            size, factor = int(meta["size"]), meta.get("unit_scaler")
+            low, high = _bounds(meta, size)
+            found[name] = Declared(size, meta["units"], low, high, factor or 1.0)
+        return found
 
     def _start(self, model: Model) -> dict[str, Any]:
         """Return the values of the design variables, in the shapes of the model."""
@@ -289,14 +302,17 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
 
     def _simulate(self, design: Design) -> Evaluation:
         """Run the model; an AnalysisError is a failed call, other errors end the run."""
+        given, gradients = self.options["model"], {}
         try:
             self._run_at(design)
+            if given is not None and self.options["gradients"]:
+                gradients = gradients_now(given, self._problem(), self._declared())
         except om.AnalysisError:
             self._problem().model._clear_iprint()
             raise
         except Exception as error:
             raise _UnexpectedError(error) from None
-        values, given = self.get_constraint_values(driver_scaling=False), self.options["model"]
+        values = self.get_constraint_values(driver_scaling=False)
         return Evaluation(
             self._objective(design),
             constraints={
@@ -304,6 +320,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                 for own, name, i, _ in self._limits()
             },
             outputs={} if given is None else outputs_now(given, self._problem()),
+            gradients=gradients,
         )
 
     def _objective(self, design: Design) -> float | None:

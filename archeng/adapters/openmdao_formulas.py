@@ -22,12 +22,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A design variable of OpenMDAO: size, units, lower and upper bounds (size,)."""
+    """A design variable of OpenMDAO: size, units, lower and upper bounds (size,).
+
+    ``per_unit`` is how much it changes in these units if it changes by 1 in those of OpenMDAO.
+    """
 
     size: int
     units: str | None
     lower: Floats
     upper: Floats
+    per_unit: float = 1.0
 
 
 def with_bounds(model: Model, declared: Mapping[str, Declared]) -> Model:
@@ -104,6 +108,38 @@ def outputs_now(model: Model, problem: Any) -> dict[str, Any]:
         output.name: np.asarray(_found(output, problem), dtype=float).reshape(output.shape)
         for output in model.outputs
     }
+
+
+def gradients_now(model: Model, problem: Any, declared: Mapping[str, Declared]) -> dict[str, Any]:
+    """Return derivatives of the outputs by the variables of the model, in the model's units.
+
+    OpenMDAO has total derivatives in its own units, and matrices row by row.
+    """
+    names = [output.name for output in model.outputs]
+    totals = problem.compute_totals(of=names, wrt=list(declared), driver_scaling=False)
+    return {
+        output.name: {
+            v.name: _per_unit(output, problem)
+            / declared[v.name].per_unit
+            * totals[output.name, v.name][np.ix_(_by_columns(output.shape), _by_columns(v.shape))]
+            for v in model.variables
+        }
+        for output in model.outputs
+    }
+
+
+def _per_unit(output: Output, problem: Any) -> float:
+    """How much an output changes in its unit if it changes by 1 in that of OpenMDAO."""
+    if not output.unit:
+        return 1.0
+    zero, one = (problem.model.convert2units(output.name, v, output.unit) for v in (0.0, 1.0))
+    return float(one - zero)
+
+
+def _by_columns(shape: tuple[int, ...]) -> NDArray[np.intp]:
+    """Positions, row by row, of the entries of an array column by column."""
+    size = int(np.prod(shape, dtype=int))
+    return np.arange(size).reshape(shape).reshape(-1, order="F")
 
 
 def _found(output: Output, problem: Any) -> Any:

@@ -12,6 +12,7 @@ variables x, the parameters p, and the results of calls before it. Their derivat
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ EQUALITY_TOLERANCE = 1e-5
 
 _PYTHON = "CallbackInternal"  # what CasADi calls the class of Callbacks written in Python
 _INLINED = "MXFunction"  # functions that can be replaced by their formulas
+_ONE_AT_A_TIME = threading.Lock()  # CasADi does not promise that formulas may share threads
 _DIFFERENCES = ("ForwardDiff", "CentralDiff", "BackwardDiff", "Smoothing")  # derivatives by calls
 
 
@@ -179,7 +181,8 @@ class BlackBoxes:
         found: dict[str, Any] = {}
         gradients: dict[str, Any] = {}
         for call in self._calls:
-            arguments = call.arguments.call([x, p, z])
+            with _ONE_AT_A_TIME:
+                arguments = call.arguments.call([x, p, z])
             results = call.results(arguments)
             if self._gradients:
                 slopes[call.first : call.last] = call.slopes(arguments, results, (x, p, z), slopes)
@@ -265,7 +268,8 @@ class _Prepared:
         self, arguments: list[Any], results: list[Floats], at: tuple[Any, Any, Any], before: Floats
     ) -> Floats:
         """Return derivatives of the results by x; ``before`` (q, n): of all results so far."""
-        by_x, by_z = (part.full() for part in self._partial.call(list(at)))
+        with _ONE_AT_A_TIME:
+            by_x, by_z = (part.full() for part in self._partial.call(list(at)))
         blocks = [block.full() for block in self._jacobian.call([*arguments, *results])]
         k = len(arguments)
         own = np.vstack([np.hstack(blocks[i : i + k]) for i in range(0, len(blocks), k)])

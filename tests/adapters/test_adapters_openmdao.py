@@ -456,3 +456,71 @@ def test_models_that_do_not_fit() -> None:
         ModelError, match="'t' has 1 entries, unit 'm'; add_design_var says 1, 'mm'"
     ):
         prob.run_driver()
+
+
+class Products(om.ExplicitComponent):
+    """S = A B (2 x 3 times 3 x 2) in kg, T = 2 u in K, with partial derivatives."""
+
+    def setup(self) -> None:
+        self.add_input("A", np.ones((2, 3)), units="m")
+        self.add_input("u", 300.0, units="K")
+        self.add_output("S", np.ones((2, 2)), units="kg")
+        self.add_output("T", 300.0, units="K")
+        self.declare_partials("*", "*")
+
+    def compute(self, inputs: Any, outputs: Any) -> None:
+        outputs["S"], outputs["T"] = inputs["A"] @ self.second, 2 * inputs["u"]
+
+    def compute_partials(self, inputs: Any, partials: Any) -> None:
+        partials["S", "A"] = np.kron(np.eye(2), self.second.T)
+        partials["T", "u"] = 2
+
+    second = np.arange(6.0).reshape(3, 2)
+
+
+def test_gradients_are_those_of_the_outputs_in_their_units() -> None:
+    prob = om.Problem(reports=False)
+    prob.model.add_subsystem("c", Products(), promotes=["*"])
+    prob.model.add_design_var("A", lower=100, upper=300, units="cm", ref=10)
+    prob.model.add_design_var("u", lower=250, upper=350)
+    model = archeng.Model("products")
+    model.variable("A", shape=(2, 3), unit="cm")
+    model.variable("u")
+    S, T = model.output("S", shape=(2, 2), unit="g"), model.output("T", unit="degF")
+    model.subject_to(T <= 700, name="hot")
+    model.minimize(S[0, 1] - S[1, 0])
+    prob.driver = ArchengDriver(model=model, gradients=True, max_evaluations=12, seed=1)
+    prob.setup()
+    prob.run_driver()
+    first, *others = prob.driver.archeng_result.evaluations
+    assert len(others) >= 8
+    for call in others:  # all outputs are linear, so slopes are differences
+        step = call.x - first.x
+        for name in ("S", "T"):
+            difference = np.subtract(call.outputs[name], first.outputs[name])
+            slope = np.array(call.gradients[name]) @ step
+            np.testing.assert_allclose(slope, difference.reshape(-1, order="F"), 1e-8, 1e-6)
+
+
+def test_gradients_by_some_entries_of_a_variable() -> None:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp("f = 3 * y[0] + 5 * y[1] + 7 * y[2]", y={"val": np.ones(3)})
+    prob.model.add_subsystem("c", comp, promotes=["*"])
+    prob.model.add_design_var("y", lower=-1, upper=1, indices=[2, 0])
+    model = archeng.Model("some")
+    model.variable("y", shape=2)
+    model.minimize(model.output("f") ** 2)
+    prob.driver = ArchengDriver(model=model, gradients=True, max_evaluations=3, seed=1)
+    prob.setup()
+    prob.run_driver()
+    for call in prob.driver.archeng_result.evaluations:
+        np.testing.assert_allclose(call.gradients["f"], [[7, 3]], rtol=1e-12)
+
+
+def test_gradients_by_differences_of_the_whole_model_are_refused() -> None:
+    prob = coupled()
+    prob.model.approx_totals(method="fd")
+    prob.driver = ArchengDriver(model=sellar_formulas(), gradients=True, max_evaluations=9)
+    prob.setup()
+    with pytest.raises(ModelError, match="differences, which would run it at designs that violate"):
+        prob.run_driver()

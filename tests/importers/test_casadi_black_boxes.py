@@ -295,6 +295,14 @@ def test_an_nlp_makes_the_same_run() -> None:
     np.testing.assert_allclose(first.x, second.x, rtol=1e-6)
 
 
+def test_a_fixed_variable_is_an_argument_like_the_others() -> None:
+    problem, keywords, box = nlp()
+    keywords["lbx"], keywords["ubx"] = [1.5, 0.2], [1.5, 5]
+    result = archeng.solve(problem, black_boxes=[box], seed=1, max_evaluations=30, **keywords)
+    assert {float(x[0]) for x, _ in box.calls} == {1.5}
+    assert result.x[1] == pytest.approx(2, rel=1e-3)  # 12 / (1.5 h^2) = 2
+
+
 def test_a_box_in_the_objective_only() -> None:
     box = Box("cost", lambda x: [(x[0] - 1) ** 2 + x[1]], [2], {"y": (1, 1)})
     opti = ca.Opti()
