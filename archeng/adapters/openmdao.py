@@ -15,10 +15,21 @@ Design variables are those of OpenMDAO. *Explicit* constraints are formulas of t
 driver: the model is never run at a design that violates one, nor outside the bounds. The
 constraints of OpenMDAO come out of running the model, so they are archeng's *simulated* ones:
 they may be violated on the way, and the result says whether they hold.
+
+Of constraints and objectives that are formulas of what OpenMDAO computes, only the latter has to be
+learned. They are written as a model, whose outputs are variables of OpenMDAO::
+
+    model = archeng.Model("beam")
+    b, h = model.variable("b"), model.variable("h")
+    stress = model.output("fem.stress", unit="MPa")
+    model.subject_to(1.5 * stress <= 240, name="strength")
+    model.minimize(7.85e-6 * b * h)
+    prob.driver = ArchengDriver(model=model)
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -26,6 +37,13 @@ from typing import Any
 
 import numpy as np
 
+from archeng.adapters.openmdao_formulas import (
+    Declared,
+    check_outputs,
+    gradients_now,
+    outputs_now,
+    with_bounds,
+)
 from archeng.checks import needed, unknown_options
 from archeng.errors import ModelError, SettingsError
 from archeng.model import Model
@@ -36,6 +54,8 @@ from archeng.simulator import Design, EndOfRunError, Evaluation
 
 om: Any = needed("openmdao.api", "openmdao")
 _driver: Any = needed("openmdao.core.driver", "openmdao")
+
+logger = logging.getLogger("archeng")
 
 Formula = Callable[[Mapping[str, Any]], Any]
 
@@ -56,9 +76,13 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     ----------
     **kwargs
         Options: ``max_evaluations``, ``max_time``, ``target``, ``seed``, ``restarts``,
-        ``settings``, ``journal``, ``resume`` (go on with the journal), ``disp``, and
+        ``settings``, ``journal``, ``resume`` (go on with the journal), ``disp``,
         ``equality_tolerance``, the half-width that ``equals=`` of a constraint gets, because a
-        simulation hits a single value only by chance.
+        simulation hits a single value only by chance; and ``model``, an :class:`archeng.Model` of
+        formulas. Its variables are the design variables, with the bounds of both; its outputs are
+        variables of OpenMDAO by their names, in the units that the model gives them. Its objective
+        takes the place of OpenMDAO's; constraints of OpenMDAO are simulated ones besides its own.
+        ``gradients=True``: OpenMDAO computes the derivatives of these outputs at every design.
 
     Attributes
     ----------
@@ -95,6 +119,10 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         for option in (OPTIONS[name] for name in _DECLARED):
             about = {"desc": option.help, "check_valid": option.check}
             declare(option.name, option.default, allow_none=True, **about)
+        what = "Formulas whose outputs are variables of OpenMDAO."
+        declare("model", None, types=Model, allow_none=True, recordable=False, desc=what)
+        what = "Ask OpenMDAO for total derivatives of the outputs of the model, too."
+        declare("gradients", False, types=bool, desc=what)
         declare("resume", False, types=bool, desc="Go on with the run of the journal.")
         declare("disp", False, types=bool, desc="Show progress on standard error.")
         declare("equality_tolerance", 1e-4, lower=0.0, desc="Half-width of equality constraints.")
@@ -135,9 +163,11 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         """Optimise; True if it did not converge (or not reach the target)."""
         self.result.reset()
         self.iter_count = 0
-        self._check_for_missing_objective()
+        given = self.options["model"]
+        if given is None or not given.has_objective:
+            self._check_for_missing_objective()
         self._check_for_invalid_desvar_values()
-        model = self._archeng_model()
+        model = self._archeng_model() if given is None else self._with_formulas(given)
         keywords = self._keywords()
         try:
             if self.options["resume"]:
@@ -151,6 +181,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                     self._simulate,
                     simulated={name: limits for name, *_, limits in self._limits()},
                     sense="maximize" if self._maximised() else "minimize",
+                    start=self._start(model),
                     **keywords,
                 )
         except _UnexpectedError as carrier:
@@ -201,6 +232,38 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
             model.subject_to(expression, name=name, source=source, **limits)
         return model
 
+    def _with_formulas(self, given: Model) -> Model:
+        """Return the user's model with the bounds of OpenMDAO, after checks."""
+        if self._explicit:
+            raise ModelError(
+                f"Explicit constraints {list(self._explicit)}: with model=, write them into the "
+                "model by subject_to()."
+            )
+        if self.options["gradients"] and self._problem().model._owns_approx_jac:
+            raise ModelError(
+                "gradients=True: OpenMDAO approximates the total derivatives of this model by "
+                "differences, which would run it at designs that violate constraints. Leave it out."
+            )
+        model = with_bounds(given, self._declared())
+        check_outputs(model, self._problem())
+        if given.has_objective and self._objs:
+            logger.info("the objective %s of OpenMDAO is ignored: model= has one", *self._objs)
+        return model
+
+    def _declared(self) -> dict[str, Declared]:
+        """Return the design variables of OpenMDAO."""
+        found = {}
+        for name, meta in self._designvars.items():
+            size, factor = int(meta["size"]), meta.get("unit_scaler")
+            low, high = _bounds(meta, size)
+            found[name] = Declared(size, meta["units"], low, high, factor or 1.0)
+        return found
+
+    def _start(self, model: Model) -> dict[str, Any]:
+        """Return the values of the design variables, in the shapes of the model."""
+        values = self.get_design_var_values(driver_scaling=False)
+        return {v.name: np.reshape(values[v.name], v.shape) for v in model.variables}
+
     def _limits(self) -> Iterator[tuple[str, str, int, tuple[float | None, float | None]]]:
         """Every scalar constraint of OpenMDAO: its own name, variable, position and limits."""
         for name, meta in self._cons.items():
@@ -214,6 +277,9 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
                     yield name if size == 1 else f"{name}[{i}]", name, i, (low, high)
 
     def _maximised(self) -> bool:
+        given = self.options["model"]
+        if given is not None and given.has_objective:
+            return bool(given.objective_sense == "maximize")
         if len(self._objs) != 1 or int(next(iter(self._objs.values()))["size"]) != 1:
             raise ModelError(
                 f"There must be one scalar objective; there are {', '.join(self._objs)}. Use "
@@ -236,27 +302,39 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
 
     def _simulate(self, design: Design) -> Evaluation:
         """Run the model; an AnalysisError is a failed call, other errors end the run."""
+        given, gradients = self.options["model"], {}
         try:
             self._run_at(design)
+            if given is not None and self.options["gradients"]:
+                gradients = gradients_now(given, self._problem(), self._declared())
         except om.AnalysisError:
             self._problem().model._clear_iprint()
             raise
         except Exception as error:
             raise _UnexpectedError(error) from None
-        (objective,) = self.get_objective_values(driver_scaling=False).values()
         values = self.get_constraint_values(driver_scaling=False)
         return Evaluation(
-            float(np.asarray(objective).reshape(-1)[0]),
+            self._objective(design),
             constraints={
                 own: float(np.asarray(values[name]).reshape(-1)[i])
                 for own, name, i, _ in self._limits()
             },
+            outputs={} if given is None else outputs_now(given, self._problem()),
+            gradients=gradients,
         )
+
+    def _objective(self, design: Design) -> float | None:
+        """Objective of OpenMDAO, or of the model; None if it is a formula of outputs."""
+        given = self.options["model"]
+        if given is not None and given.has_objective:
+            return None if given.outputs else given.objective_function()(design)
+        (objective,) = self.get_objective_values(driver_scaling=False).values()
+        return float(np.asarray(objective).reshape(-1)[0])
 
     def _run_at(self, design: Design) -> None:
         """Set the design variables and run the model, recorded as one iteration."""
         for name in self._designvars:
-            self._set_design_var(name, np.atleast_1d(design[name]))
+            self._set_design_var(name, np.ravel(design[name]))
         with _driver.RecordingDebugging(self._get_name(), self.iter_count, self) as record:
             self.iter_count += 1
             self._run_solve_nonlinear()

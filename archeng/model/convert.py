@@ -18,6 +18,7 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 IMPORT_OPTIONS = (
     *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
     *("scale", "names", "row_names", "tolerance"),
+    *("black_boxes", "gradients", "parameter_names"),
 )
 """Every option that one of the importers takes."""
 
@@ -31,7 +32,8 @@ def as_model(
     ----------
     model : Model, casadi.Opti, mapping, Pyomo model, or path of an .nl file
     objective : bool
-        Keep the objective of an imported model if it has one (there is no simulator).
+        Keep the objective of an imported model if it has one (there is no simulator). That of a
+        model with black boxes is always kept: a simulator returns outputs in their place.
     parameters : tuple of str
         Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
@@ -43,9 +45,11 @@ def as_model(
             raise ModelError(unknown_options(what, arguments, ()))
         return model
     if isinstance(model, Mapping):
-        return from_nlp(model, objective=objective and model.get("f") is not None, **arguments)
+        keep = True if objective and model.get("f") is not None else None
+        return from_nlp(model, objective=keep, parameters=bool(parameters), **arguments)
     if isinstance(model, ca.Opti):
-        return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
+        keep = True if objective and not model.f.is_constant() else None
+        return from_opti(model, objective=keep, parameters=bool(parameters), **arguments)
     if is_pyomo(model):
         return from_pyomo(model, objective=objective and has_objective(model), **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,55 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import flag, named_options, shown, texts
+from archeng.checks import documented, flag, named_options, shown, texts
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
-from archeng.model.constraint import Constraint, Row, elements_of, half_width, strict_limits
+from archeng.model.black_boxes import EQUALITY_TOLERANCE
+from archeng.model.casadi_problem import Problem, build, last_lines
 from archeng.model.domain import refusal
 from archeng.model.model import Model
-from archeng.model.variable import Floats, vector
+from archeng.model.variable import Floats, symbol_shape, vector
+
+_COMMON = (
+    (
+        "scale",
+        "array_like, optional",
+        "Initial standard deviation per scalar variable; needed where bounds are missing.",
+    ),
+    (
+        "tolerance",
+        "float, optional",
+        "Half-width of equalities; by default relative to each row, and "
+        f"{EQUALITY_TOLERANCE:g} if the row holds results of black boxes.",
+    ),
+    (
+        "black_boxes",
+        "sequence of casadi.Function or str, optional",
+        "Expensive functions in the formulas (a casadi.Callback is one), or their names. They "
+        "become outputs of the model, computed once for each design that is simulated.",
+    ),
+    (
+        "gradients",
+        "bool",
+        "Ask CasADi for the derivatives of the black boxes at each of these designs, too.",
+    ),
+    (
+        "parameters",
+        "bool",
+        "Keep parameters as those of the model, which ``solve(..., parameters={name: value})`` "
+        "changes. By default their values are put into the formulas.",
+    ),
+    (
+        "objective",
+        "bool, optional",
+        "Keep the objective, so that ``archeng.solve(model)`` needs no simulator. By default only "
+        "with black boxes.",
+    ),
+)
+"""Options that both importers have: name, type, meaning."""
 
 
+@documented(_COMMON)
 @named_options(ModelError, IMPORT_HINTS)
 def from_nlp(
     nlp: Mapping[str, Any],
@@ -35,7 +75,10 @@ def from_nlp(
     names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
     tolerance: float | None = None,
-    objective: bool = False,
+    black_boxes: Sequence[Any] | None = None,
+    gradients: bool = False,
+    parameters: bool = False,
+    objective: bool | None = None,
     name: str = "nlp",
 ) -> Model:
     """Import the dictionary ``{"x": ..., "g": ..., "p": ..., "f": ...}`` of `casadi.nlpsol`.
@@ -43,41 +86,37 @@ def from_nlp(
     Parameters
     ----------
     nlp : mapping
-        ``x`` is needed; ``g`` the rows; ``p`` parameters; ``f`` is ignored unless
-        ``objective=True``. SX or MX.
+        ``x`` is needed; ``g`` are the rows, ``p`` parameters (kept under the name ``"p"``), ``f``
+        the objective. SX or MX.
     lbx, ubx, lbg, ubg, p, x0 : array_like
         As in the call of an ``nlpsol`` solver. Scalars are repeated.
-    scale : array_like, optional
-        Initial standard deviation of each variable; needed where bounds are missing.
     names, row_names : sequence of str, optional
         One per entry of ``x`` and of ``g``; by default the symbols' own names and ``g[0]``, ...
-    tolerance : float, optional
-        Half-width of the equality rows (``lbg == ubg``); by default relative to each row.
-    objective : bool
-        Keep ``f``, so that ``archeng.solve(model)`` needs no simulator.
+    {options}
 
     Returns
     -------
     Model
     """
     _check_nlp(nlp)
-    flag("objective", objective, ModelError)
-    x = ca.vec(nlp["x"])
+    flag("parameters", parameters, ModelError)
+    x, value = ca.vec(nlp["x"]), _parameter(nlp, p)
     n = x.numel()
     labels = _symbol_names(x) if names is None else texts("names", names, n, ModelError)
-    model = Model(name, symbols="SX" if isinstance(x, ca.SX) else "MX")
-    low, high = vector("lbx", lbx, n), vector("ubx", ubx, n)
-    first = [None] * n if x0 is None else vector("x0", x0, n)
-    width = [None] * n if scale is None else vector("scale", scale, n)
-    for label, a, b, start, deviation in zip(labels, low, high, first, width, strict=True):
-        model.variable(label, lower=a, upper=b, start=start, scale=deviation)
-    value = _parameter(nlp, p)
-    f = _add_rows(model, x, nlp, value, (lbg, ubg), lambda i: "nlp", tolerance, row_names)
-    if objective:
-        _keep_objective(model, f, "the nlp dictionary has no objective 'f' to take its place.")
-    return model
+    columns = {"lower": vector("lbx", lbx, n), "upper": vector("ubx", ubx, n)}
+    columns |= {} if x0 is None else {"start": vector("x0", x0, n)}
+    columns |= {} if scale is None else {"scale": vector("scale", scale, n)}
+    variables = [(label, {k: v[i] for k, v in columns.items()}) for i, label in enumerate(labels)]
+    symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
+    kept = (("p", value if len(value) > 1 else value[0]),) if parameters and len(value) else ()
+    missing = "the nlp dictionary has no objective 'f'"
+    f = _kept_objective(nlp.get("f"), objective, black_boxes, missing)
+    problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
+    boxes = black_boxes, gradients
+    return build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
 
 
+@documented(_COMMON)
 @named_options(ModelError, IMPORT_HINTS)
 def from_opti(
     opti: Any,
@@ -85,7 +124,11 @@ def from_opti(
     names: Sequence[str] | None = None,
     scale: ArrayLike | None = None,
     tolerance: float | None = None,
-    objective: bool = False,
+    black_boxes: Sequence[Any] | None = None,
+    gradients: bool = False,
+    parameters: bool = False,
+    parameter_names: Sequence[str] | None = None,
+    objective: bool | None = None,
     name: str = "opti",
 ) -> Model:
     """Import a `casadi.Opti`: variables, parameter values, constraints, initial guesses.
@@ -95,15 +138,13 @@ def from_opti(
     Parameters
     ----------
     opti : casadi.Opti
-        Not changed. Its solver and, unless ``objective=True``, its objective are ignored.
+        Not changed. Its solver is ignored.
     names : sequence of str, optional
         One per ``opti.variable()`` call, in order (Opti has no names of its own).
-    scale : array_like, optional
-        Initial standard deviation per scalar variable; needed where bounds are missing.
-    tolerance : float, optional
-        Half-width of equality constraints; by default relative to each row.
-    objective : bool
-        Keep the objective, so that ``archeng.solve(model)`` needs no simulator.
+    parameter_names : sequence of str, optional
+        One per ``opti.parameter()`` call, in order: they are kept under these names, instead of
+        ``p_1``, ``p_2``, ... of ``parameters=True``.
+    {options}
 
     Returns
     -------
@@ -111,29 +152,33 @@ def from_opti(
     """
     if not isinstance(opti, ca.Opti):
         raise ModelError(f"Expected a casadi.Opti, got {shown(opti)}.")
-    flag("objective", objective, ModelError)
-    variables = _opti_variables(opti, names)
-    value, *limits = _opti_numbers(opti)
-    every = ca.vertcat(*(ca.vec(s) for _, s in variables))
-    start = np.asarray(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)
-    width = None if scale is None else vector("scale", scale, every.numel())
-    model = Model(name, symbols="MX")
-    end = 0
-    for label, symbol in variables:
-        begin, end, shape = end, end + symbol.numel(), _shape(symbol)
-        first, deviation = (
-            None if values is None else values[begin:end].reshape(shape, order="F")
-            for values in (start, width)
-        )
-        model.variable(label, start=first, scale=deviation, shape=shape)
-    nlp = {"p": opti.p, "g": opti.g, "f": opti.f}
-    f = _add_rows(model, every, nlp, value, limits, partial(_opti_source, opti), tolerance)
-    if objective:
-        f = None if f.is_constant() else f
-        _keep_objective(
-            model, f, "the Opti has no objective to take its place: use opti.minimize()."
-        )
-    return model
+    flag("parameters", parameters, ModelError)
+    symbols = _opti_variables(opti, names)
+    every = ca.vertcat(*(ca.vec(s) for _, s in symbols))
+    columns = {"start": np.array(opti.debug.value(every, opti.initial()), dtype=float).reshape(-1)}
+    columns |= {} if scale is None else {"scale": vector("scale", scale, every.numel())}
+    variables, end = [], 0
+    for label, symbol in symbols:
+        begin, end, shape = end, end + symbol.numel(), symbol_shape(symbol)
+        own = {k: v[begin:end].reshape(shape, order="F") for k, v in columns.items()}
+        variables.append((label, {"shape": shape, **own}))
+    f = None if opti.f.is_constant() else opti.f
+    f = _kept_objective(f, objective, black_boxes, "the Opti has no objective (opti.minimize)")
+    problem = _opti_problem(opti, every, f, parameters, parameter_names)
+    boxes = black_boxes, gradients
+    return build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
+
+
+def _kept_objective(f: Any, objective: bool | None, black_boxes: Any, missing: str) -> Any:
+    """Return the objective if it is kept: as asked, or else if there are black boxes."""
+    if objective is None:
+        return None if black_boxes is None else f
+    if flag("objective", objective, ModelError) and f is None:
+        raise ModelError(f"There is no simulator, and {missing} to take its place.")
+    return f if objective else None
+
+
+# -- nlp -------------------------------------------------------------------------------------
 
 
 def _check_nlp(nlp: Any) -> None:
@@ -150,81 +195,6 @@ def _check_nlp(nlp: Any) -> None:
             raise ModelError(
                 f"The nlp dictionary: {key} must be an SX or MX expression, got {shown(value)}."
             )
-
-
-def _keep_objective(model: Model, f: Any, missing: str) -> None:
-    if f is None:
-        raise ModelError(f"There is no simulator, and {missing}")
-    model.set_objective(f)
-
-
-def _opti_variables(opti: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
-    """Return names and symbols of the variables: no parameters, no multipliers."""
-    meta = opti.advanced.get_meta
-    symbols = [s for s in opti.advanced.symvar() if meta(s).type == ca.OPTI_VAR]
-    own = [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
-    labels = own if names is None else texts("names", names, len(symbols), ModelError)
-    variables = list(zip(labels, symbols, strict=True))
-    problems = {
-        label: [refusal("integer", "opti.set_domain")]
-        for label, symbol in variables
-        if meta(symbol).domain != ca.OPTI_DOMAIN_REAL
-    }
-    if problems:
-        raise UnsupportedModelError("The Opti", problems)
-    return variables
-
-
-def _opti_numbers(opti: Any) -> tuple[Floats, Floats, Floats]:
-    """Return the values of the parameters, and the limits (m,) of the rows."""
-    try:
-        value, lbg, ubg = (
-            np.array(opti.value(e, opti.initial()), dtype=float).reshape(-1)
-            for e in (opti.p, opti.lbg, opti.ubg)
-        )
-    except RuntimeError as error:
-        raise ModelError(
-            f"The Opti cannot be read: {_last_lines(error)} Give every parameter a value with "
-            "opti.set_value()."
-        ) from error
-    return value, *_strict_where_asked(opti, lbg, ubg)
-
-
-def _add_rows(
-    model: Model,
-    x: Any,
-    nlp: Mapping[str, Any],
-    p: Floats,
-    limits: Sequence[ArrayLike],
-    source: Callable[[int], str],
-    tolerance: float | None,
-    row_names: Sequence[str] | None = None,
-) -> Any:
-    """Add the rows, and return the objective: of the model's symbols, parameters as numbers."""
-    symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
-    f = nlp.get("f")
-    outputs = [ca.densify(g)] if f is None else [ca.densify(g), f]
-    try:
-        function = ca.Function("nlp", [x, symbols], outputs)
-    except RuntimeError as error:
-        raise ModelError(
-            f"The constraints contain symbols that are neither in x nor in p: {_last_lines(error)}"
-        ) from error
-    rows, *objective = function.call([model.symbols, p], True, False)
-    m = rows.numel()
-    if m:
-        low, high = vector("lbg", limits[0], m), vector("ubg", limits[1], m)
-        own = [f"g[{i}]" for i in range(m)]
-        labels = own if row_names is None else texts("row_names", row_names, m, ModelError)
-        width = half_width(tolerance, "The imported rows")
-        together = zip(labels, elements_of(rows), low, high, strict=True)
-        model.add_constraints(
-            [
-                Constraint(label, (Row(e, a, b),), width, source(i))
-                for i, (label, e, a, b) in enumerate(together)
-            ]
-        )
-    return objective[0] if objective else None
 
 
 def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
@@ -246,26 +216,64 @@ def _symbol_names(x: Any) -> list[str]:
     return names if len(set(names)) == len(names) else [f"x[{i}]" for i in range(x.numel())]
 
 
-def _strict_where_asked(opti: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Return the limits (m,) of the rows, stepped inside where a constraint is strict."""
+# -- Opti ------------------------------------------------------------------------------------
+
+
+def _opti_variables(opti: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """Return names and symbols of the variables: no parameters, no multipliers."""
+    meta = opti.advanced.get_meta
+    symbols = [s for s in opti.advanced.symvar() if meta(s).type == ca.OPTI_VAR]
+    labels = (
+        _own_names(symbols) if names is None else texts("names", names, len(symbols), ModelError)
+    )
+    variables = list(zip(labels, symbols, strict=True))
+    problems = {
+        label: [refusal("integer", "opti.set_domain")]
+        for label, symbol in variables
+        if meta(symbol).domain != ca.OPTI_DOMAIN_REAL
+    }
+    if problems:
+        raise UnsupportedModelError("The Opti", problems)
+    return variables
+
+
+def _opti_problem(
+    opti: Any, x: Any, f: Any, parameters: bool, names: Sequence[str] | None
+) -> Problem:
+    """Read the rows of an Opti with their limits, and the values of its parameters."""
+    meta = opti.advanced.get_meta
+    symbols = [s for s in opti.advanced.symvar() if meta(s).type == ca.OPTI_PAR]
+    labels = _own_names(symbols)
+    if names is not None:
+        labels = texts("parameter_names", names, len(symbols), ModelError)
+    keep = parameters or names is not None
+    p = ca.veccat(ca.MX(0, 1), *symbols) if keep else opti.p
+    try:
+        value, lower, upper, *own = (
+            np.array(opti.value(e, opti.initial()), dtype=float).reshape(-1, order="F")
+            for e in (p, opti.lbg, opti.ubg, *symbols[: len(symbols) if keep else 0])
+        )
+    except RuntimeError as error:
+        raise ModelError(
+            f"The Opti cannot be read: {last_lines(error)} Give every parameter a value with "
+            "opti.set_value()."
+        ) from error
+    shapes = [symbol_shape(s) for s in symbols]
+    kept = tuple(
+        (label, array.reshape(shape, order="F"))
+        for label, array, shape in zip(labels, own, shapes, strict=False)
+    )
     metas = [opti.advanced.get_meta_con(c) for c in opti.advanced.constraints()]
-    strict = [meta.original.is_op(ca.OP_LT) for meta in metas for _ in range(meta.canon.numel())]
-    for i in np.flatnonzero(strict):
-        lower[i], upper[i] = strict_limits(lower[i], upper[i])
-    return lower, upper
+    strict = [m.original.is_op(ca.OP_LT) for m in metas for _ in range(m.canon.numel())]
+    limits = (opti.lbg, opti.ubg) if kept else None
+    return Problem(x, p, value, kept, ca.vec(opti.g), f, lower, upper, limits, strict)
+
+
+def _own_names(symbols: Sequence[Any]) -> list[str]:
+    """Names as CasADi gives them, without the number of the Opti: x_1, p_1, ..."""
+    return [re.sub(r"^opti\d+_", "", s.name()) for s in symbols]
 
 
 def _opti_source(opti: Any, row: int) -> str:
     match = re.search(r"called from (.*):(\d+)", opti.debug.g_describe(row))
     return f"{Path(match[1]).name}:{match[2]}" if match else "Opti"
-
-
-def _shape(symbol: Any) -> tuple[int, ...]:
-    rows, columns = symbol.shape
-    if (rows, columns) == (1, 1):
-        return ()
-    return (rows,) if columns == 1 else (rows, columns)
-
-
-def _last_lines(error: Exception) -> str:
-    return " ".join(str(error).strip().splitlines()[-2:])

@@ -47,7 +47,7 @@ def free_rows(
     function = ca.Function("all", [model.symbols], expressions)
     kind: Any = type(model.symbols)
     kept: tuple[Any, ...] = ()
-    if _may_fail(function):
+    if may_fail(function):
         names = [name for c in model.constraints for name in c.row_names()]
         function, kept = _guarded(function, names)
         kind = ca.MX
@@ -67,13 +67,14 @@ def _guarded(function: Any, names: list[str]) -> tuple[Any, tuple[Any, ...]]:
     rows = function.call([symbols], True, False)
     guards = []
     for k, row in enumerate(rows):
-        if _may_fail(ca.Function("row", [symbols], [row])):
+        if may_fail(ca.Function("row", [symbols], [row])):
             guards.append(_Guard(names[k], row, symbols))
             rows[k] = guards[-1](symbols)
     return ca.Function("all", [symbols], rows), tuple(guards)
 
 
-def _may_fail(function: Any) -> bool:
+def may_fail(function: Any) -> bool:
+    """Whether a function is made of others that may end in an error."""
     return any(
         f.class_name() not in _SAFE and not f.name().startswith(BRIDGE)
         for f in function.find_functions()

@@ -220,6 +220,14 @@ def symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
     return kind.sym(safe, rows, columns)
 
 
+def symbol_shape(expression: Any) -> tuple[int, ...]:
+    """Return the shape of a CasADi expression as variables have it: columns are vectors."""
+    rows, columns = expression.shape
+    if (rows, columns) == (1, 1):
+        return ()
+    return (rows,) if columns == 1 else (rows, columns)
+
+
 def teaching_symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
     """Return a symbol as `Model.variable` does: CasADi's own, with errors that teach.
 

@@ -39,12 +39,12 @@ from archeng.runner.options import (
     start_point,
 )
 from archeng.runner.stored import (
+    check_black_box,
+    given_model,
     header,
     stored_form,
     stored_model,
-    stored_parameters,
     stored_settings,
-    with_stored_parameters,
 )
 from archeng.settings import Settings
 from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
@@ -186,12 +186,9 @@ def stored_setup(
         raise SettingsError(
             unknown_options("resume()", unknown, RESUME_NAMES, FIXED_BY_THE_JOURNAL)
         )
-    given = None
-    if source is not None:
-        names = tuple(p.name for p in stored_parameters(stored))
-        given = as_model(source, objective=stored["own_objective"], parameters=names)
-        given = with_stored_parameters(given, stored)
-    model = stored_model(stored, given)
+    model = stored_model(stored, given_model(stored, source))
+    if simulator is None:
+        check_black_box(stored, model)
     options = Options(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
@@ -216,7 +213,10 @@ def stored_setup(
 def _simulator(
     model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
 ) -> Simulator | None:
-    """Return what is called with a Design: the user's simulator, or the model's own objective."""
+    """Return what is called with a Design: the user's simulator, or what the model has itself.
+
+    That is its objective, or the black boxes of an imported model.
+    """
     on_model = runtime.simulator_takes == "model"
     if on_model and (simulator is None or not is_pyomo(source)):
         raise SettingsError(
@@ -224,6 +224,12 @@ def _simulator(
             f"{type(source).__name__} and {type(simulator).__name__}."
         )
     if simulator is None:
+        if model.black_box is not None and not model.has_objective:
+            raise SettingsError(
+                f"Model {model.name!r} has black boxes but no objective to optimise: give it one, "
+                "or pass a simulator that returns the objective and the outputs "
+                f"{[output.name for output in model.outputs]}."
+            )
         return model.objective_function() if own else model.black_box
     check_simulator(simulator)
     if on_model:

@@ -66,7 +66,8 @@ def solve(
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
-        an nlp dictionary.
+        an nlp dictionary; ``black_boxes`` and ``gradients`` of CasADi models,
+        ``parameter_names`` of an Opti.
 
     Returns
     -------

@@ -25,6 +25,7 @@ from archeng.model import (
     FormulaTexts,
     Model,
     Parameter,
+    as_model,
     differences,
     from_data,
     serialized,
@@ -51,7 +52,13 @@ def stored_form(model: Model) -> tuple[Model, dict[str, Any] | None]:
     if data is None:
         return model, None
     data = json.loads(json.dumps(data))
-    return from_data(data), data
+    return _same_black_box(from_data(data), model), data
+
+
+def _same_black_box(model: Model, other: Model | None) -> Model:
+    """Return the first model; data hold formulas, the functions are those of the other model."""
+    model.black_box = None if other is None else other.black_box
+    return model
 
 
 def header(
@@ -82,6 +89,7 @@ def header(
         "parameters": [p.to_data() for p in model.parameters],
         "formulas": None if texts is None else encode(texts),
         "fingerprint": fingerprint(model, data),
+        **_about_black_box(model),
     }
 
 
@@ -116,6 +124,44 @@ def with_stored_parameters(model: Model, stored: Mapping[str, Any]) -> Model:
     return model.with_parameters(changed) if changed else model
 
 
+def _about_black_box(model: Model) -> dict[str, Any]:
+    """Return what it takes to import the model again, if it has black boxes of its own."""
+    if model.black_box is None:
+        return {}
+    names = list(getattr(model.black_box, "names", ()))
+    return {"black_boxes": {"names": names, "objective": model.has_objective}}
+
+
+def given_model(stored: Mapping[str, Any], source: Any) -> Model | None:
+    """Return what the user gives as the model of a journal; imported as it was, if it must be.
+
+    An imported model has the parameters and the black boxes of the journal.
+    """
+    if source is None:
+        return None
+    model, boxes = source, stored.get("black_boxes")
+    if not isinstance(source, Model):
+        model = as_model(
+            source,
+            objective=stored["own_objective"] if boxes is None else boxes["objective"],
+            parameters=tuple(p.name for p in stored_parameters(stored)),
+            **({} if boxes is None else {"black_boxes": boxes["names"]}),
+        )
+    return with_stored_parameters(model, stored)
+
+
+def check_black_box(stored: Mapping[str, Any], model: Model) -> None:
+    """Raise if the run of a journal called black boxes that are not there any more."""
+    boxes = stored.get("black_boxes")
+    if boxes is not None and model.black_box is None:
+        names = ", ".join(map(repr, boxes["names"]))
+        raise JournalError(
+            f"The run called the black box {names} of its model, and a journal cannot hold "
+            "functions: pass the model again, model=opti or model=archeng.from_opti(opti, "
+            "black_boxes=[...]) (or from_nlp)."
+        )
+
+
 def fingerprint(model: Model, data: Mapping[str, Any] | None) -> str:
     """Return a hash of the model: of its data, or of its function as CasADi writes it."""
     text = json.dumps(data, sort_keys=True) if data is not None else serialized(model)
@@ -148,7 +194,7 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
                 "The model is not the one of the journal; what differs: " + "; ".join(found)
             )
     try:
-        return from_data(data)
+        return _same_black_box(from_data(data), given)
     except ModelError as error:
         raise JournalError(str(error)) from error
 

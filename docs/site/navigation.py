@@ -21,6 +21,7 @@ SECTIONS = {
             "scale",
             "equalities",
             "simulated",
+            "casadi_black_boxes",
             "failing_simulators",
             "parallel",
             "resume",

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import casadi
 import numpy as np
 import pytest
 
@@ -21,15 +22,21 @@ with warnings.catch_warnings():  # of imports inside OpenMDAO
     from archeng.adapters.openmdao import ArchengDriver
 
 
-def sellar() -> Any:
+def coupled() -> Any:
+    """Sellar without objective and constraints."""
     prob = om.Problem(SellarDerivatives(), reports=False)
     model = prob.model
     model.nonlinear_solver = om.NonlinearBlockGS(iprint=-1, maxiter=50, atol=1e-10, rtol=1e-12)
     model.add_design_var("x", lower=0, upper=10)
     model.add_design_var("z", lower=0, upper=10)
-    model.add_objective("obj")
-    model.add_constraint("con1", upper=0)
-    model.add_constraint("con2", upper=0)
+    return prob
+
+
+def sellar() -> Any:
+    prob = coupled()
+    prob.model.add_objective("obj")
+    prob.model.add_constraint("con1", upper=0)
+    prob.model.add_constraint("con2", upper=0)
     return prob
 
 
@@ -269,4 +276,251 @@ def test_wrong_uses() -> None:
     prob.driver.opt_settings.clear()
     prob.driver.options["resume"] = True
     with pytest.raises(SettingsError, match="journal"):
+        prob.run_driver()
+
+
+# -- formulas of outputs -----------------------------------------------------------------------
+
+
+def sellar_formulas() -> archeng.Model:
+    """Objective and constraints of `sellar` as they are written in its components."""
+    model = archeng.Model("sellar")
+    x, z = model.variable("x"), model.variable("z", shape=2)
+    y1, y2 = model.output("y1"), model.output("y2")
+    model.subject_to(y1 >= 3.16, name="first")
+    model.subject_to(y2 <= 24, name="second")
+    model.minimize(x**2 + z[1] + y1 + casadi.exp(-y2))
+    return model
+
+
+def test_formulas_of_openmdao_variables() -> None:
+    prob = coupled()
+    prob.driver = ArchengDriver(model=sellar_formulas(), max_evaluations=60, seed=1)
+    prob.setup()
+    assert prob.run_driver().success
+    result = prob.driver.archeng_result
+    assert result.fun == pytest.approx(3.18339395, abs=1e-5)
+    assert result.fun == pytest.approx(prob["obj"][0], rel=1e-9)  # OpenMDAO's own formula
+    assert [s.name for s in result.simulated] == ["first", "second"]
+    assert prob["y1"][0] >= 3.16
+    for call in result.evaluations:
+        assert call.outputs.keys() == {"y1", "y2"}
+        assert (call.x >= 0).all()  # bounds of add_design_var
+        assert (call.x <= 10).all()
+    assert result.nfev <= 40
+
+
+def test_the_objective_of_the_model_takes_the_place_of_that_of_openmdao(caplog: Any) -> None:
+    prob = coupled()
+    prob.model.add_objective("con2")
+    prob.driver = ArchengDriver(model=sellar_formulas(), max_evaluations=60, seed=1)
+    prob.setup()
+    with caplog.at_level("INFO", "archeng"):
+        prob.run_driver()
+    assert prob["obj"][0] == pytest.approx(3.18339395, abs=1e-5)
+    assert "the objective con2 of OpenMDAO is ignored" in caplog.text
+
+
+def test_explicit_rows_of_the_model_hold_at_every_run() -> None:
+    prob, model = coupled(), sellar_formulas()
+    model.subject_to(model.symbols[0] + model.symbols[1] >= 2.5, name="sum")
+    prob.driver = ArchengDriver(model=model, max_evaluations=40, seed=1)
+    prob.setup()
+    prob["x"], prob["z"] = 0.0, [0.0, 0.0]
+    seen: list[Any] = []
+    run = prob.model.run_solve_nonlinear
+
+    def watched() -> Any:
+        seen.append(prob["x"].item() + prob["z"][0])
+        return run()
+
+    prob.model.run_solve_nonlinear = watched
+    prob.run_driver()
+    assert len(seen) == prob.driver.archeng_result.nfev + 1 > 5
+    assert min(seen) >= 2.5
+    assert len(sellar_formulas().declared) == 2
+    assert len(model.declared) == 3  # the user's model is not changed
+
+
+def test_units_of_outputs_and_constraints_of_openmdao_beside_formulas() -> None:
+    model = archeng.Model("plate")
+    t = model.variable("t", unit="mm")
+    w = model.variable("w", unit="cm")
+    mass = model.output("mass", unit="g")
+    model.subject_to(10 * w <= 15 * t, name="slender")
+    model.subject_to(mass / 100 <= 1, name="light")
+    model.maximize(t * w**2)  # of the design variables alone
+    prob = plate(model=model)
+    prob.model.add_constraint("ratio", upper=14.0)
+    prob.setup()
+    prob.run_driver()
+    result = prob.driver.archeng_result
+    t_best = np.sqrt(0.1 / 7.85 / 14)
+    assert prob.get_val("t", units="m")[0] == pytest.approx(t_best, rel=1e-3)
+    assert result.maximize
+    assert {s.name for s in result.simulated} == {"ratio", "light"}
+    assert result.outputs["mass"] == pytest.approx(100, rel=1e-3)
+
+
+def test_an_objective_of_the_design_alone_and_no_outputs() -> None:
+    model = archeng.Model("plate")
+    t, w = model.variable("t"), model.variable("w")
+    model.minimize(t * w)
+    prob = plate(model=model)
+    prob.model.add_constraint("strength", lower=1e-4)
+    prob.setup()
+    prob.run_driver()
+    result = prob.driver.archeng_result
+    assert result.fun == pytest.approx(result.design["t"] * result.design["w"], rel=1e-12)
+    assert prob["strength"][0] >= 1e-4
+    assert result.design["t"] == pytest.approx(5, rel=1e-3)  # thin and wide
+
+
+def test_formulas_with_the_objective_of_openmdao(tmp_path: Path) -> None:
+    def problem(**options: Any) -> Any:
+        model = archeng.Model("plate")
+        model.variable("t")
+        model.variable("w")
+        model.subject_to(casadi.sqrt(model.output("strength")) >= 1e-2, name="root")
+        prob = plate(model=model, journal=tmp_path / "run.db", **options)
+        prob.model.add_objective("mass")
+        prob.setup()
+        return prob
+
+    first = problem()
+    first.driver.options["max_evaluations"] = 8
+    first.run_driver()
+    second = problem(resume=True)
+    second.run_driver()
+    before, after = first.driver.archeng_result, second.driver.archeng_result
+    assert after.nfev > before.nfev == 8
+    assert second["strength"][0] >= 1e-4
+    assert after.fun == pytest.approx(7.85 * 0.005 * np.sqrt(1e-4 / 0.005), rel=1e-3)
+
+
+def test_matrices_keep_their_places() -> None:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp(
+        ["f = sum((A - B)**2)", "S = 2 * A"],
+        A={"val": np.zeros((2, 3))},
+        B={"val": np.arange(6.0).reshape(2, 3)},
+        S={"shape": (2, 3)},
+    )
+    prob.model.add_subsystem("c", comp, promotes=["*"])
+    prob.model.add_design_var("A", lower=-1, upper=[1.5, 6, 6, 6, 6, 6])
+    prob.model.add_objective("f")
+    model = archeng.Model("matrix")
+    model.variable("A", shape=(2, 3))
+    S = model.output("S", shape=(2, 3))
+    model.subject_to(S[0, 2] <= 3, name="corner")
+    prob.driver = ArchengDriver(model=model, max_evaluations=150, seed=1)
+    prob.setup()
+    prob.run_driver()
+    np.testing.assert_allclose(prob["A"], [[0, 1, 1.5], [3, 4, 5]], atol=1e-2)
+
+
+def test_models_that_do_not_fit() -> None:
+    def run(change: Any, **options: Any) -> Any:
+        prob, model = coupled(), sellar_formulas()
+        change(model)
+        prob.driver = ArchengDriver(model=model, **options)
+        prob.setup()
+        return prob
+
+    cases = [
+        (lambda m: m.variable("u"), r"missing: \[\], not among them: \['u'\]"),
+        (lambda m: m.output("y3"), "'y3' of model 'sellar' is not a variable of OpenMDAO"),
+        (lambda m: m.output("obj", shape=2), r"shape \(2,\); in OpenMDAO it has 1"),
+        (lambda m: m.output("obj", unit="MPa"), "cannot be had in 'MPa'"),
+    ]
+    for change, message in cases:
+        prob = run(change)
+        with pytest.raises(ModelError, match=message):
+            prob.run_driver()
+    prob = run(lambda m: None)
+    prob.driver.add_explicit("e", lambda v: v["x"], lower=1)
+    with pytest.raises(ModelError, match="write them into the model"):
+        prob.run_driver()
+    prob = plate(model=archeng.Model())
+    prob.model.add_objective("mass")
+    prob.setup()
+    with pytest.raises(ModelError, match=r"missing: \['t', 'w'\]"):
+        prob.run_driver()
+    model = archeng.Model()
+    model.variable("t", unit="m")
+    model.variable("w")
+    prob = plate(model=model)
+    prob.model.add_objective("mass")
+    prob.setup()
+    with pytest.raises(
+        ModelError, match="'t' has 1 entries, unit 'm'; add_design_var says 1, 'mm'"
+    ):
+        prob.run_driver()
+
+
+class Products(om.ExplicitComponent):
+    """S = A B (2 x 3 times 3 x 2) in kg, T = 2 u in K, with partial derivatives."""
+
+    def setup(self) -> None:
+        self.add_input("A", np.ones((2, 3)), units="m")
+        self.add_input("u", 300.0, units="K")
+        self.add_output("S", np.ones((2, 2)), units="kg")
+        self.add_output("T", 300.0, units="K")
+        self.declare_partials("*", "*")
+
+    def compute(self, inputs: Any, outputs: Any) -> None:
+        outputs["S"], outputs["T"] = inputs["A"] @ self.second, 2 * inputs["u"]
+
+    def compute_partials(self, inputs: Any, partials: Any) -> None:
+        partials["S", "A"] = np.kron(np.eye(2), self.second.T)
+        partials["T", "u"] = 2
+
+    second = np.arange(6.0).reshape(3, 2)
+
+
+def test_gradients_are_those_of_the_outputs_in_their_units() -> None:
+    prob = om.Problem(reports=False)
+    prob.model.add_subsystem("c", Products(), promotes=["*"])
+    prob.model.add_design_var("A", lower=100, upper=300, units="cm", ref=10)
+    prob.model.add_design_var("u", lower=250, upper=350)
+    model = archeng.Model("products")
+    model.variable("A", shape=(2, 3), unit="cm")
+    model.variable("u")
+    S, T = model.output("S", shape=(2, 2), unit="g"), model.output("T", unit="degF")
+    model.subject_to(T <= 700, name="hot")
+    model.minimize(S[0, 1] - S[1, 0])
+    prob.driver = ArchengDriver(model=model, gradients=True, max_evaluations=12, seed=1)
+    prob.setup()
+    prob.run_driver()
+    first, *others = prob.driver.archeng_result.evaluations
+    assert len(others) >= 8
+    for call in others:  # all outputs are linear, so slopes are differences
+        step = call.x - first.x
+        for name in ("S", "T"):
+            difference = np.subtract(call.outputs[name], first.outputs[name])
+            slope = np.array(call.gradients[name]) @ step
+            np.testing.assert_allclose(slope, difference.reshape(-1, order="F"), 1e-8, 1e-6)
+
+
+def test_gradients_by_some_entries_of_a_variable() -> None:
+    prob = om.Problem(reports=False)
+    comp = om.ExecComp("f = 3 * y[0] + 5 * y[1] + 7 * y[2]", y={"val": np.ones(3)})
+    prob.model.add_subsystem("c", comp, promotes=["*"])
+    prob.model.add_design_var("y", lower=-1, upper=1, indices=[2, 0])
+    model = archeng.Model("some")
+    model.variable("y", shape=2)
+    model.minimize(model.output("f") ** 2)
+    prob.driver = ArchengDriver(model=model, gradients=True, max_evaluations=3, seed=1)
+    prob.setup()
+    prob.run_driver()
+    for call in prob.driver.archeng_result.evaluations:
+        np.testing.assert_allclose(call.gradients["f"], [[7, 3]], rtol=1e-12)
+
+
+def test_gradients_by_differences_of_the_whole_model_are_refused() -> None:
+    prob = coupled()
+    prob.model.approx_totals(method="fd")
+    prob.driver = ArchengDriver(model=sellar_formulas(), gradients=True, max_evaluations=9)
+    prob.setup()
+    with pytest.raises(ModelError, match="differences, which would run it at designs that violate"):
         prob.run_driver()

@@ -134,6 +134,14 @@ def opti() -> ca.Opti:
     return made
 
 
+def boxed() -> ca.Opti:
+    made, s = opti(), ca.SX.sym("s")
+    x, p = made.x, made.parameter()
+    made.set_value(p, 2)
+    made.subject_to(ca.Function("square", [s], [s**2])(p * x) <= p)
+    return made
+
+
 def nlp() -> dict[str, Any]:
     x = ca.SX.sym("x", 2)
     return {"x": x, "f": ca.sumsqr(x), "g": x[0] + x[1]}
@@ -234,6 +242,9 @@ FUNCTIONS: dict[str, Call] = {
     "Model.violations": lambda: (model().violations, {"design": [1, 1]}),
     "from_nlp": lambda: (archeng.from_nlp, {"nlp": nlp(), **box()}),
     "from_opti": lambda: (archeng.from_opti, {"opti": opti()}),
+    "from_opti with a black box": lambda: (
+        archeng.from_opti, {"opti": boxed(), "black_boxes": ["square"], "parameter_names": ["p"]}
+    ),
     "from_pyomo": lambda: (archeng.from_pyomo, {"model": pyomo()}),
     "from_nl": lambda: (archeng.from_nl, {"path": nl_file()}),
     "from_scipy": lambda: (archeng.from_scipy, {"x0": [1.0, 1.0]}),
