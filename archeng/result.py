@@ -13,7 +13,7 @@ import numpy as np
 
 from archeng.checks import needed
 from archeng.errors import ModelError, SettingsError
-from archeng.model import ModelValues, Output, Parameter, Variable, is_pyomo
+from archeng.model import ModelValues, Output, Parameter, Variable, all_values, is_pyomo
 from archeng.records import (
     Activity,
     CallRecord,
@@ -230,6 +230,9 @@ class Result:
     def load_into(self, model: Any) -> None:
         """Write the best design into the variables of a Pyomo model, by their names.
 
+        Outputs of black boxes of the model, and variables that equalities define by them, get
+        their values, too.
+
         Raises
         ------
         ModelError
@@ -239,7 +242,14 @@ class Result:
             raise ModelError(f"load_into() takes a Pyomo model, got {type(model).__name__}.")
         if self.status is Status.NONE:
             raise ModelError(f"There is nothing to load: {self.status.value}.")
-        ModelValues(model, self.design).set(self.design)
+        values = self.pyomo_values(model)
+        ModelValues(model, values).set(values)
+
+    def pyomo_values(self, model: Any) -> dict[str, float]:
+        """Return what :meth:`load_into` writes: values of Pyomo's variables by name."""
+        outputs = {output.name: self.outputs[output.name] for output in self.declared_outputs}
+        parameters = {parameter.name: parameter.value for parameter in self.parameters}
+        return all_values(model, self.design, outputs, parameters)
 
     def __str__(self) -> str:
         from archeng.report.text import result_text

@@ -17,7 +17,15 @@ from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
-from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
+from archeng.model.pyomo import (
+    ModelValues,
+    all_values,
+    copy_of,
+    from_pyomo,
+    has_objective,
+    is_pyomo,
+    variables_by_name,
+)
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.tables import model_variables, number, text_table
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
@@ -40,6 +48,7 @@ __all__ = [
     "RowKind",
     "Sense",
     "Variable",
+    "all_values",
     "as_model",
     "check_import_options",
     "compile_model",
@@ -61,4 +70,5 @@ __all__ = [
     "serialized",
     "text_table",
     "to_data",
+    "variables_by_name",
 ]

@@ -31,7 +31,8 @@ def as_model(
     ----------
     model : Model, casadi.Opti, mapping, Pyomo model, or path of an .nl file
     objective : bool
-        Keep the objective of an imported model if it has one (there is no simulator).
+        Keep the objective of an imported model if it has one (there is no simulator). That of a
+        Pyomo model with black boxes is always kept: a simulator returns outputs in their place.
     parameters : tuple of str
         Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
@@ -47,7 +48,8 @@ def as_model(
     if isinstance(model, ca.Opti):
         return from_opti(model, objective=objective and not model.f.is_constant(), **arguments)
     if is_pyomo(model):
-        return from_pyomo(model, objective=objective and has_objective(model), **arguments)
+        keep = True if objective and has_objective(model) else None
+        return from_pyomo(model, objective=keep, parameters=parameters, **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):
         return from_nl(model, objective=objective, **arguments)
     raise ModelError(

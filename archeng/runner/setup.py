@@ -20,6 +20,7 @@ from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
     Model,
+    Parameter,
     as_model,
     check_import_options,
     compile_model,
@@ -101,7 +102,7 @@ def new_setup(
     model = as_model(source, objective=simulator is None, parameters=tuple(values), **rest)
     model = model.with_parameters(values) if values else model
     own = simulator is None and model.has_objective and not model.outputs
-    if simulator is not None and is_pyomo(source) and has_objective(source):
+    if simulator is not None and not model.has_objective and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
     by_formula = model.has_objective and (own or bool(model.outputs))
     if chosen.get("sense") is None:
@@ -112,10 +113,10 @@ def new_setup(
             "out, or change the model."
         )
     options = Options(**chosen)
-    data = None
+    data, boxes = None, model.black_box
     if runtime.journal is not None:
         model, data = stored_form(model)
-    call = _simulator(model, simulator, source, runtime, own)
+    call = _simulator(model, boxes, simulator, source, runtime, own)
     feasible_set = _compiled(model)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
@@ -156,8 +157,9 @@ def stored_setup(
         raise SettingsError(
             unknown_options("resume()", unknown, RESUME_NAMES, FIXED_BY_THE_JOURNAL)
         )
-    given = None if source is None else as_model(source, objective=stored["own_objective"])
+    given = None if source is None else _given_again(source, stored)
     model = stored_model(stored, given)
+    boxes = None if given is None else given.black_box
     options = Options(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
@@ -165,7 +167,7 @@ def stored_setup(
     feasible_set = _compiled(model)
     return Setup(
         model=model,
-        simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
+        simulator=_simulator(model, boxes, simulator, source, runtime, stored["own_objective"]),
         feasible_set=feasible_set,
         options=options,
         settings=stored_settings(stored, settings),
@@ -178,10 +180,23 @@ def stored_setup(
     )
 
 
+def _given_again(source: Any, stored: Mapping[str, Any]) -> Model:
+    """Return a model that is passed to go on, with the parameters of the journal's run."""
+    data = stored["model"] or {"parameters": (), "objective": None}
+    values = {p["name"]: Parameter.from_data(p).value for p in data.get("parameters", ())}
+    objective = stored["own_objective"] or data["objective"] is not None
+    model = as_model(source, objective=objective, parameters=tuple(values))
+    known = {p.name for p in model.parameters}
+    return model.with_parameters({n: value for n, value in values.items() if n in known})
+
+
 def _simulator(
-    model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
+    model: Model, boxes: Any, simulator: Any, source: Any, runtime: Runtime, own: bool
 ) -> Simulator | None:
-    """Return what is called with a Design: the user's simulator, or the model's own objective."""
+    """Return what is called with a Design: the user's simulator, or what the model has itself.
+
+    That is its objective, or the black boxes of an imported model.
+    """
     on_model = runtime.simulator_takes == "model"
     if on_model and (simulator is None or not is_pyomo(source)):
         raise SettingsError(
@@ -189,7 +204,13 @@ def _simulator(
             f"{type(source).__name__} and {type(simulator).__name__}."
         )
     if simulator is None:
-        return model.objective_function() if own else model.black_box
+        if boxes is not None and not model.has_objective:
+            raise SettingsError(
+                f"Model {model.name!r} has black boxes but no objective to optimise: give it one, "
+                "or pass a simulator that returns the objective and the outputs "
+                f"{[output.name for output in model.outputs]}."
+            )
+        return model.objective_function() if own else boxes
     check_simulator(simulator)
     if on_model:
         return OnPyomoModel(simulator, source)
