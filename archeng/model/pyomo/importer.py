@@ -104,9 +104,8 @@ def _build(name: str, state: Import, system: System) -> Model:
     variables = [(x, r) for _, x, r in state.variables.values() if hash(x) not in system.defined]
     parameters, outputs = state.parameters.values(), state.boxes.records
     goal = None if state.goal is None else (system.objective, state.goal[1])
-    constraints = [
-        _with_tolerance(c, system) for c in system.constraints if not (system.defined and _idle(c))
-    ]
+    rows = [c for c in system.constraints if not (system.defined and _idle(c))]
+    constraints = [_with_tolerance(c, system) for c in rows]
     model = imported(name, [*variables, *parameters, *outputs], constraints, goal)
     if outputs:
         named = [(p, record.name) for p, record in parameters]
@@ -155,7 +154,7 @@ def _say(name: str, state: Import, system: System) -> None:
         torn = [v.name for k, v in system.unknowns.items() if k in held & system.feeding()]
         if torn:
             logger.info(
-                "%s: inputs of black boxes that depend on outputs stay variables: %s",
+                "%s: inputs of black boxes in these equalities stay variables: %s",
                 name,
                 ", ".join(torn),
             )
