@@ -58,8 +58,8 @@ class FunctionBox:
 
     def __init__(self, function: Any, name: str) -> None:
         self.function, self.name = function, name
-        own = isinstance(function, PythonCallbackFunction)
-        self.has_gradient = not own or any(
+        self._compiled = not isinstance(function, PythonCallbackFunction)
+        self.has_gradient = self._compiled or any(
             getattr(function, part, None) is not None for part in ("_grad", "_fgh")
         )
 
@@ -73,6 +73,8 @@ class FunctionBox:
         fixed = [isinstance(a, str) for a in arguments] + [True] * (len(call.args) - len(arguments))
         f, g, _ = self.function.evaluate_fgh(call.args, fixed=fixed, fgh=1)
         slopes = np.array([float(entry) for entry in g[: len(arguments)]])
+        if self._compiled and not slopes.any():  # a library without derivatives leaves zeros
+            return np.array([float(f)]), unknown
         return np.array([float(f)]), slopes[None]
 
 

@@ -263,7 +263,8 @@ def _moving_bounds(state: Import) -> None:
     for var, x, _ in list(state.variables.values()):
         for which in [] if var.fixed else _moves(var, state):
             end, problems = state.convert(getattr(var, which))
-            state.problems[var.name] += problems
+            if problems:
+                state.problems[var.name] += problems
             body = x - end if which == "lower" else end - x
             state.add(f"{which} bound of {var.name}", Row(body, 0.0, np.inf))
 
