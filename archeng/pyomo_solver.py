@@ -30,7 +30,7 @@ from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
 from archeng.model import variables_by_name
 from archeng.options import OPTIONS
 from archeng.progress import ProgressLine
-from archeng.result import Result, Status
+from archeng.result import Result, Status, pyomo_values
 from archeng.runner import solve
 from archeng.strategy import StopReason
 
@@ -55,7 +55,9 @@ _MEANINGLESS = {
     "warmstart",
 }  # fmt: skip
 _OWN = ("simulator", "simulator_takes", "tee", "timelimit", "load_solutions", "options", "callback")
-_OPTIONS = sorted({o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance"})
+_OPTIONS = sorted(
+    {o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance", "gradients"}
+)
 
 
 class ArchengSolver:
@@ -236,7 +238,7 @@ def _solution(model: Any, result: Result, results: Any) -> Solution:
     solution.objective["objective"] = {"Value": result.fun}
     symbols = SymbolMap()
     variables = variables_by_name(model)
-    for name, value in result.pyomo_values(model).items():
+    for name, value in pyomo_values(result, model).items():
         symbols.addSymbol(variables[name], name)
         solution.variable[name] = {"Value": value}
     results._smap = symbols

@@ -242,14 +242,8 @@ class Result:
             raise ModelError(f"load_into() takes a Pyomo model, got {type(model).__name__}.")
         if self.status is Status.NONE:
             raise ModelError(f"There is nothing to load: {self.status.value}.")
-        values = self.pyomo_values(model)
+        values = pyomo_values(self, model)
         ModelValues(model, values).set(values)
-
-    def pyomo_values(self, model: Any) -> dict[str, float]:
-        """Return what :meth:`load_into` writes: values of Pyomo's variables by name."""
-        outputs = {output.name: self.outputs[output.name] for output in self.declared_outputs}
-        parameters = {parameter.name: parameter.value for parameter in self.parameters}
-        return all_values(model, self.design, outputs, parameters)
 
     def __str__(self) -> str:
         from archeng.report.text import result_text
@@ -282,3 +276,10 @@ class Result:
             If the file is not such a result, or is damaged.
         """
         return read_result(cls, path)
+
+
+def pyomo_values(result: Result, model: Any) -> dict[str, float]:
+    """Return the best design as values of Pyomo's variables by name, with all that follows."""
+    outputs = {output.name: result.outputs[output.name] for output in result.declared_outputs}
+    parameters = {parameter.name: parameter.value for parameter in result.parameters}
+    return all_values(model, result.design, outputs, parameters)

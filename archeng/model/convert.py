@@ -17,7 +17,7 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 
 IMPORT_OPTIONS = (
     *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
-    *("scale", "names", "row_names", "tolerance"),
+    *("scale", "names", "row_names", "tolerance", "gradients"),
 )
 """Every option that one of the importers takes."""
 
@@ -36,7 +36,8 @@ def as_model(
     parameters : tuple of str
         Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
-        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale`` and ``tolerance``.
+        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale``, ``tolerance`` and
+        ``gradients``.
     """
     if isinstance(model, Model):
         if arguments:

@@ -65,8 +65,8 @@ def solve(
         optimised, or the black boxes of an imported model are called.
     {options}
     **import_arguments
-        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
-        an nlp dictionary.
+        For the importer of ``model``: ``scale``, ``tolerance``; ``gradients`` of a Pyomo model's
+        black boxes; ``lbx, ubx, lbg, ubg, p, x0`` of an nlp dictionary.
 
     Returns
     -------

@@ -129,6 +129,16 @@ def test_gradients_only_where_all_of_the_chain_is_known() -> None:
     np.testing.assert_allclose(gradients["h(x)"], [3, 0, 0])
 
 
+@pytest.mark.parametrize("model", [lambda: reactor(gradient=True), lambda: _two_boxes()])
+def test_gradients_can_be_left_out(model: Any) -> None:
+    plain = archeng.from_pyomo(model(), gradients=False)
+    asked = archeng.from_pyomo(model())
+    design = design_of(plain)
+    outputs, gradients = answer(plain, design)
+    assert gradients == {}
+    assert (outputs, True) == (answer(asked, design)[0], bool(answer(asked, design)[1]))
+
+
 def test_inputs_that_are_not_numbers_fail_the_call() -> None:
     m = reactor()
     m.more = pyo.Constraint(expr=m.f(pyo.log(m.x - 5), m.y) <= 1)

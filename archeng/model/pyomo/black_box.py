@@ -44,11 +44,14 @@ class Lock:
 
 
 class Box(Protocol):
-    """One black box: inputs to values (k,) and their derivatives (k, inputs), NaN if unknown."""
+    """One black box: inputs to values (k,) and their derivatives (k, inputs), NaN if unknown.
+
+    Derivatives need not be computed unless ``gradients``.
+    """
 
     name: str
 
-    def evaluate(self, arguments: Sequence[Any]) -> tuple[Floats, Floats]:
+    def evaluate(self, arguments: Sequence[Any], gradients: bool) -> tuple[Floats, Floats]:
         """Evaluate the box once."""
         ...
 
@@ -63,11 +66,11 @@ class FunctionBox:
             getattr(function, part, None) is not None for part in ("_grad", "_fgh")
         )
 
-    def evaluate(self, arguments: Sequence[Any]) -> tuple[Floats, Floats]:
+    def evaluate(self, arguments: Sequence[Any], gradients: bool) -> tuple[Floats, Floats]:
         """Call the function once; arguments are numbers, and texts where it takes them."""
         call = self.function(*arguments)  # Pyomo adds what the function needs besides
         unknown = np.full((1, len(arguments)), np.nan)
-        if not self.has_gradient:
+        if not gradients or not self.has_gradient:
             return np.array([float(value(call))]), unknown
         # an argument that is a text has no derivative
         fixed = [isinstance(a, str) for a in arguments] + [True] * (len(call.args) - len(arguments))
@@ -98,7 +101,7 @@ class GreyBox:
             ("evaluate_objective", int(has_own_objective(model)), "evaluate_grad_objective"),
         )
 
-    def evaluate(self, arguments: Sequence[Any]) -> tuple[Floats, Floats]:
+    def evaluate(self, arguments: Sequence[Any], gradients: bool) -> tuple[Floats, Floats]:
         """Set the inputs and ask for everything that the box computes."""
         values, slopes = [np.zeros(0)], [np.zeros((0, len(arguments)))]
         with self._lock:
@@ -106,7 +109,9 @@ class GreyBox:
             for part, size, derivatives in self._parts:
                 if size:
                     values.append(self._numbers(part, getattr(self.model, part)(), size))
-                    slopes.append(self._slopes(derivatives, (size, len(arguments))))
+                    shape = size, len(arguments)
+                    unknown = np.full(shape, np.nan)
+                    slopes.append(self._slopes(derivatives, shape) if gradients else unknown)
         return np.concatenate(values), np.concatenate(slopes)
 
     def _numbers(self, part: str, answer: Any, size: int) -> Floats:
@@ -178,13 +183,13 @@ class Step:
             np.array(after, dtype=np.intp),
         )
 
-    def run(self, u: Floats) -> tuple[Floats, Floats]:
+    def run(self, u: Floats, gradients: bool) -> tuple[Floats, Floats]:
         """Evaluate the box with the inputs u (k,); derivatives are those by u."""
         if not np.all(np.isfinite(u)):
             raise ArithmeticError(f"{self.box.name} was not called: its inputs are {u.tolist()}")
         numbers = iter(u.tolist())
         given = [next(numbers) if a is None else a for a in self.arguments]
-        values, slopes = self.box.evaluate(given)
+        values, slopes = self.box.evaluate(given, gradients)
         return values, slopes[:, [a is None for a in self.arguments]]
 
 
@@ -200,6 +205,8 @@ class BlackBoxes:
     parameters : sequence of (int, str)
         Position and name of the parameters that inputs of boxes depend on; only these are read.
     n_parameters : int
+    gradients : bool
+        Whether boxes are asked for derivatives.
     """
 
     def __init__(
@@ -208,10 +215,11 @@ class BlackBoxes:
         names: Sequence[str],
         parameters: Sequence[tuple[int, str]],
         n_parameters: int,
+        gradients: bool = True,
     ) -> None:
         self.steps, self.names = tuple(steps), tuple(names)
         self._parameters, self._n_parameters = tuple(parameters), n_parameters
-        self._lock = Lock()
+        self._gradients, self._lock = gradients, Lock()
 
     def __call__(self, design: Any) -> dict[str, Any]:
         """Return the outputs by name; if derivatives are known, outputs and gradients."""
@@ -222,7 +230,7 @@ class BlackBoxes:
         for step in self.steps:
             with self._lock:  # compiled functions have memory of their own
                 u, by_x, by_z = step.inputs(x, p, z)
-            values, by_u = step.run(u)
+            values, by_u = step.run(u, self._gradients)
             z[step.places] = values
             with np.errstate(all="ignore"):  # what is not known is NaN
                 slopes[step.places] = by_u @ (by_x + by_z[:, step.after] @ slopes[step.after])

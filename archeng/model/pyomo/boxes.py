@@ -160,7 +160,9 @@ class Boxes:
             visit(call)
         return list(order.values())
 
-    def black_box(self, x: Any, parameters: Sequence[tuple[Any, str]]) -> BlackBoxes:
+    def black_box(
+        self, x: Any, parameters: Sequence[tuple[Any, str]], gradients: bool
+    ) -> BlackBoxes:
         """Compile: columns of the variables and of named parameters to all outputs."""
         p = ca.vertcat(ca.SX(0, 1), *(s for s, _ in parameters))
         z = ca.vertcat(ca.SX(0, 1), *(s for s, _ in self.records))
@@ -171,7 +173,8 @@ class Boxes:
         ]
         used = {hash(s) for call in self.calls for s in ca.symvar(call.inputs)}
         read = [(k, name) for k, (s, name) in enumerate(parameters) if hash(s) in used]
-        return BlackBoxes(steps, [record.name for _, record in self.records], read, len(parameters))
+        names = [record.name for _, record in self.records]
+        return BlackBoxes(steps, names, read, len(parameters), gradients)
 
 
 def _fed_back(blocks: Sequence[Any]) -> set[int]:

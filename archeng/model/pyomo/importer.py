@@ -33,6 +33,7 @@ def from_pyomo(
     tolerance: float | None = None,
     objective: bool | None = None,
     parameters: Sequence[Any] | None = None,
+    gradients: bool = True,
     name: str | None = None,
 ) -> Model:
     """Import a Pyomo model: variables, active constraints, units, initial values.
@@ -60,6 +61,9 @@ def from_pyomo(
     parameters : sequence, optional
         Mutable Params, or their names, that become parameters of the model: ``solve(...,
         parameters={name: value})`` changes them. Of an indexed Param, every element is one.
+    gradients : bool
+        Ask black boxes that have derivatives for them, too, at every design. False if that takes
+        long, as by finite differences.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -77,13 +81,14 @@ def from_pyomo(
     """
     if objective is not None:
         flag("objective", objective, ModelError)
+    flag("gradients", gradients, ModelError)
     state = read(
         model, scale=scale, tolerance=tolerance, objective=objective, parameters=parameters
     )
     formulas = eliminated(state)
     label = state.name if name is None else name
     _say(label, state, formulas)
-    return _build(label, state, formulas)
+    return _build(label, state, formulas, gradients)
 
 
 def eliminated(state: Import) -> System:
@@ -100,7 +105,7 @@ def eliminated(state: Import) -> System:
     return system
 
 
-def _build(name: str, state: Import, system: System) -> Model:
+def _build(name: str, state: Import, system: System, gradients: bool) -> Model:
     variables = [(x, r) for _, x, r in state.variables.values() if hash(x) not in system.defined]
     parameters, outputs = state.parameters.values(), state.boxes.records
     goal = None if state.goal is None else (system.objective, state.goal[1])
@@ -109,7 +114,7 @@ def _build(name: str, state: Import, system: System) -> Model:
     model = imported(name, [*variables, *parameters, *outputs], constraints, goal)
     if outputs:
         named = [(p, record.name) for p, record in parameters]
-        model.black_box = state.boxes.black_box(model.symbols, named)
+        model.black_box = state.boxes.black_box(model.symbols, named, gradients)
     return model
 
 

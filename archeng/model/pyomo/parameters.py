@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import casadi as ca
@@ -32,7 +32,7 @@ def chosen_parameters(block: Any, wanted: Any) -> Chosen:
     """
     if wanted is None:
         return {}
-    if isinstance(wanted, str) or not isinstance(wanted, Iterable) or hasattr(wanted, "ctype"):
+    if not isinstance(wanted, list | tuple | set | frozenset):
         raise ModelError(
             'parameters must be a list of Params or of their names, such as ["load"]; got '
             f"{shown(wanted)}."
