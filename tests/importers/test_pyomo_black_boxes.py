@@ -21,6 +21,7 @@ from black_box_models import (
     reactor,
 )
 from importer_helpers import base_model, problems, snapshot
+from pyomo.contrib.pynumero.interfaces.external_grey_box import ExternalGreyBoxBlock
 
 import archeng
 from archeng.errors import ModelError
@@ -302,12 +303,14 @@ def test_grey_boxes_that_cannot_be_read() -> None:
     m.x = pyo.Var(bounds=(0, 1))
     m.y, m.n = pyo.Var(), pyo.Var(domain=pyo.Integers)
     box(m, "none", None)
+    m.never = ExternalGreyBoxBlock()
     external = Formula(["u"], ["v"], lambda u: [u])
     for name, output in (("first", m.y), ("again", m.y), ("whole", m.n)):
         box(m, name, external, inputs=[m.x], outputs=[output])
     found = problems(m)
-    assert set(found) == {"none", "y", "n"}
+    assert set(found) == {"none", "never", "y", "n"}
     assert "no external model" in found["none"][0]
+    assert "set_external_model" in found["never"][0]
     assert "two grey boxes" in found["y"][0]
     assert "discrete" in found["n"][0]
 

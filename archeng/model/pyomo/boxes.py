@@ -103,8 +103,11 @@ class Boxes:
         """Declare what grey boxes compute; their inputs are read later, by `read_inputs`."""
         usable = []
         for block in blocks:
-            if block.get_external_model() is None:
-                problems[block.name].append(f"{GREY_BOX}: it has no external model")
+            if getattr(block, "_ex_model", None) is None:  # get_external_model() may raise
+                problems[block.name].append(
+                    f"{GREY_BOX}: it has no external model; call set_external_model(), or "
+                    "deactivate it"
+                )
             else:
                 usable.append(block)
         back = _fed_back(usable)

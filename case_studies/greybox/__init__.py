@@ -1,0 +1,1 @@
+"""Composite problems: the objective is a formula of what the simulator returns."""
