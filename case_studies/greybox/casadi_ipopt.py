@@ -49,8 +49,11 @@ class CasadiIpopt:
         return results
 
 
-def minimum(model: Model) -> tuple[Any, bool]:
-    """Return where IPOPT ends (n,), and whether that is a local minimum."""
+def minimum(model: Model, start: Any = None) -> tuple[Any, bool]:
+    """Return where IPOPT ends (n,), and whether that is a local minimum.
+
+    ``start`` (n,) is by default that of the model.
+    """
     rows = [row for c in model.constraints for row in c.rows]
     sign = -1.0 if model.objective_sense == "maximize" else 1.0
     problem = {
@@ -60,12 +63,13 @@ def minimum(model: Model) -> tuple[Any, bool]:
     }
     quiet = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": False}
     solver = ca.nlpsol("solver", "ipopt", problem, quiet)
-    start, lower, upper = (
+    first, lower, upper = (
         np.concatenate([getattr(v, key) for v in model.variables])
         for key in ("start", "lower", "upper")
     )
+    first = first if start is None else np.asarray(start, dtype=float)
     answer = solver(
-        x0=np.where(np.isfinite(start), start, 0.0),
+        x0=np.where(np.isfinite(first), first, 0.0),
         lbx=lower,
         ubx=upper,
         lbg=[row.lower for row in rows],
