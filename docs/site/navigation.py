@@ -21,6 +21,7 @@ SECTIONS = {
             "scale",
             "equalities",
             "simulated",
+            "pyomo_black_boxes",
             "failing_simulators",
             "parallel",
             "resume",
