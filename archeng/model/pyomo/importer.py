@@ -38,9 +38,8 @@ def from_pyomo(
 ) -> Model:
     """Import a Pyomo model: variables, active constraints, units, initial values.
 
-    Black boxes of Pyomo (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs, and
-    ``black_box`` of the imported model computes them. A variable that an equality defines by
-    outputs is not searched for: it is eliminated, its bounds become a simulated constraint, and
+    Black boxes of Pyomo (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs. A variable
+    that an equality defines by outputs is eliminated: its bounds become a simulated constraint, and
     :meth:`archeng.Result.load_into` computes it. Other equalities with outputs are simulated.
 
     Parameters
@@ -56,14 +55,11 @@ def from_pyomo(
         Half-width of equality constraints. By default relative to each row for explicit ones, and
         1e-5 (`OUTPUT_TOLERANCE`) in the units of the row for those with outputs of black boxes.
     objective : bool, optional
-        Keep the active objective, so that ``archeng.solve(model)`` needs no simulator. By default
-        it is kept if the model has black boxes of its own.
-    parameters : sequence, optional
-        Mutable Params, or their names, that become parameters of the model: ``solve(...,
-        parameters={name: value})`` changes them. Of an indexed Param, every element is one.
+        Keep the active objective, for a run without a simulator; by default if there are boxes.
+    parameters : list, optional
+        Mutable Params, or their names, that become parameters; of an indexed one every element.
     gradients : bool
-        Ask black boxes that have derivatives for them, too, at every design. False if that takes
-        long, as by finite differences.
+        Ask black boxes for derivatives, too. False if that takes long, as finite differences do.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -77,7 +73,7 @@ def from_pyomo(
     UnsupportedModelError
         Lists every component that cannot be imported, by its full name, with the reason.
     ModelError
-        If an option makes no sense, such as a parameter that the model does not have.
+        If an option makes no sense.
     """
     if objective is not None:
         flag("objective", objective, ModelError)
