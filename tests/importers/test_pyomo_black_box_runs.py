@@ -103,6 +103,20 @@ def test_results_from_files_can_be_loaded(tmp_path: Path) -> None:
         result.load_into(reactor())
 
 
+def test_a_loop_is_closed_within_the_tolerance() -> None:
+    """t = x + t / 2, so that t = 2 x; the least (t - 1)^2 + (x - 1)^2 / 4 is at x = 9/17."""
+    m = pyo.ConcreteModel(name="recycle")
+    m.x, m.t = pyo.Var(bounds=(0, 2), initialize=1), pyo.Var(bounds=(0, 4), initialize=1)
+    m.f = pyo.ExternalFunction(function=lambda x, t: x + t / 2)
+    m.loop = pyo.Constraint(expr=m.t == m.f(m.x, m.t))
+    m.o = pyo.Objective(expr=(m.t - 1) ** 2 + (m.x - 1) ** 2 / 4)
+    result = archeng.solve(m, seed=1, max_evaluations=100, tolerance=1e-4)
+    assert list(result.design) == ["x", "t"]
+    assert result.design["x"] == pytest.approx(9 / 17, abs=1e-2)
+    result.load_into(m)
+    assert abs(pyo.value(m.loop.body)) <= 1e-4
+
+
 def test_a_simulator_takes_the_place_of_the_boxes() -> None:
     m = reactor()
     seen: list[Any] = []
