@@ -14,7 +14,6 @@ from typing import Any
 
 from pyomo.common.collections import Bunch
 from pyomo.core.base.symbol_map import SymbolMap
-from pyomo.core.base.var import Var
 from pyomo.opt import (
     ProblemSense,
     Solution,
@@ -28,9 +27,10 @@ from pyomo.opt import (
 from archeng._version import __version__
 from archeng.checks import flag, mapping, takes_one, unknown_options
 from archeng.errors import InfeasibleModelError, SettingsError, SimulatorError
+from archeng.model import variables_by_name
 from archeng.options import OPTIONS
 from archeng.progress import ProgressLine
-from archeng.result import Result, Status
+from archeng.result import Result, Status, pyomo_values
 from archeng.runner import solve
 from archeng.strategy import StopReason
 
@@ -55,7 +55,9 @@ _MEANINGLESS = {
     "warmstart",
 }  # fmt: skip
 _OWN = ("simulator", "simulator_takes", "tee", "timelimit", "load_solutions", "options", "callback")
-_OPTIONS = sorted({o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance"})
+_OPTIONS = sorted(
+    {o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance", "gradients"}
+)
 
 
 class ArchengSolver:
@@ -235,8 +237,8 @@ def _solution(model: Any, result: Result, results: Any) -> Solution:
     solution.message = result.message
     solution.objective["objective"] = {"Value": result.fun}
     symbols = SymbolMap()
-    variables = {v.name: v for v in model.model().component_data_objects(Var, active=None)}
-    for name, value in result.design.items():
+    variables = variables_by_name(model)
+    for name, value in pyomo_values(result, model).items():
         symbols.addSymbol(variables[name], name)
         solution.variable[name] = {"Value": value}
     results._smap = symbols

@@ -13,7 +13,7 @@ import numpy as np
 
 from archeng.checks import needed
 from archeng.errors import ModelError, SettingsError
-from archeng.model import ModelValues, Output, Parameter, Variable, is_pyomo
+from archeng.model import ModelValues, Output, Parameter, Variable, all_values, is_pyomo
 from archeng.records import (
     Activity,
     CallRecord,
@@ -249,6 +249,9 @@ class Result:
     def load_into(self, model: Any) -> None:
         """Write the best design into the variables of a Pyomo model, by their names.
 
+        Outputs of black boxes of the model, and variables that equalities define by them, get
+        their values, too.
+
         Raises
         ------
         ModelError
@@ -258,7 +261,8 @@ class Result:
             raise ModelError(f"load_into() takes a Pyomo model, got {type(model).__name__}.")
         if self.status is Status.NONE:
             raise ModelError(f"There is nothing to load: {self.status.value}.")
-        ModelValues(model, self.design).set(self.design)
+        values = pyomo_values(self, model)
+        ModelValues(model, values).set(values)
 
     def __str__(self) -> str:
         from archeng.report.text import result_text
@@ -291,3 +295,10 @@ class Result:
             If the file is not such a result, or is damaged.
         """
         return read_result(cls, path)
+
+
+def pyomo_values(result: Result, model: Any) -> dict[str, float]:
+    """Return the best design as values of Pyomo's variables by name, with all that follows."""
+    outputs = {output.name: result.outputs[output.name] for output in result.declared_outputs}
+    parameters = {parameter.name: parameter.value for parameter in result.parameters}
+    return all_values(model, result.design, outputs, parameters)

@@ -17,7 +17,15 @@ from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
-from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
+from archeng.model.pyomo import (
+    ModelValues,
+    all_values,
+    copy_of,
+    from_pyomo,
+    has_objective,
+    is_pyomo,
+    variables_by_name,
+)
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.tables import (
     model_formulas,
@@ -47,6 +55,7 @@ __all__ = [
     "RowKind",
     "Sense",
     "Variable",
+    "all_values",
     "as_model",
     "check_import_options",
     "compile_model",
@@ -71,4 +80,5 @@ __all__ = [
     "serialized",
     "text_table",
     "to_data",
+    "variables_by_name",
 ]

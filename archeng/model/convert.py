@@ -37,7 +37,8 @@ def as_model(
     parameters : tuple of str
         Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
-        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale`` and ``tolerance``.
+        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale``, ``tolerance`` and
+        ``gradients``.
     """
     if isinstance(model, Model):
         if arguments:
@@ -51,7 +52,8 @@ def as_model(
         keep = True if objective and not model.f.is_constant() else None
         return from_opti(model, objective=keep, parameters=bool(parameters), **arguments)
     if is_pyomo(model):
-        return from_pyomo(model, objective=objective and has_objective(model), **arguments)
+        keep = True if objective and has_objective(model) else None
+        return from_pyomo(model, objective=keep, parameters=parameters, **arguments)
     if isinstance(model, str | Path) and str(model).endswith(".nl"):
         return from_nl(model, objective=objective, **arguments)
     raise ModelError(

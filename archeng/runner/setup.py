@@ -111,7 +111,7 @@ def new_setup(
     model = as_model(source, objective=simulator is None, parameters=tuple(values), **rest)
     model = model.with_parameters(values) if values else model
     own = simulator is None and model.has_objective and not model.outputs
-    if simulator is not None and is_pyomo(source) and has_objective(source):
+    if simulator is not None and not model.has_objective and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
     options = Options(**{**chosen, "sense": checked_sense(model, chosen.get("sense"), own)})
     data = None

@@ -66,8 +66,8 @@ def solve(
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
-        an nlp dictionary; ``black_boxes`` and ``gradients`` of CasADi models,
-        ``parameter_names`` of an Opti.
+        an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an Opti;
+        ``gradients``: whether derivatives of the model's black boxes are used.
 
     Returns
     -------
@@ -117,7 +117,8 @@ def resume(
     journal : path
         The file that ``solve(..., journal=...)`` wrote.
     simulator : callable, optional
-        The same simulator; not needed if the run optimised the model's own objective.
+        The same simulator; not needed if the run optimised the model's own objective. If it called
+        the black boxes of a Pyomo model, that model is needed as ``model`` instead.
     {options}
 
     Returns
@@ -130,17 +131,23 @@ def resume(
     JournalError
         The file is damaged, foreign, or in use; or model or settings differ (it says how).
     """
-    return _finish(Run.resume(**locals()))
+    return _finish(Run.resume(**locals()), _BOXES_AGAIN)
 
 
-def _finish(run: Run) -> Result:
+_BOXES_AGAIN = (
+    " If they are those of black boxes in a Pyomo model, which a journal cannot hold, pass that "
+    "model again: resume(journal, model=...)."
+)
+
+
+def _finish(run: Run, more: str = "") -> Result:
     if run.simulator is None:
         run.close()
         outputs = [output.name for output in run.model.outputs]
         if outputs:
             raise SettingsError(
                 f"There is no simulator, and the model has the outputs {outputs}. Pass a function "
-                "that takes a Design and returns a dictionary of them."
+                f"that takes a Design and returns a dictionary of them.{more}"
             )
         raise SettingsError(
             "There is no simulator, and the model has no objective of its own. Pass a function "

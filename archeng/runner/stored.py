@@ -28,6 +28,7 @@ from archeng.model import (
     as_model,
     differences,
     from_data,
+    is_pyomo,
     serialized,
     to_data,
 )
@@ -145,7 +146,7 @@ def given_model(stored: Mapping[str, Any], source: Any) -> Model | None:
             source,
             objective=stored["own_objective"] if boxes is None else boxes["objective"],
             parameters=tuple(p.name for p in stored_parameters(stored)),
-            **({} if boxes is None else {"black_boxes": boxes["names"]}),
+            **({} if boxes is None or is_pyomo(source) else {"black_boxes": boxes["names"]}),
         )
     return with_stored_parameters(model, stored)
 
@@ -157,8 +158,8 @@ def check_black_box(stored: Mapping[str, Any], model: Model) -> None:
         names = ", ".join(map(repr, boxes["names"]))
         raise JournalError(
             f"The run called the black box {names} of its model, and a journal cannot hold "
-            "functions: pass the model again, model=opti or model=archeng.from_opti(opti, "
-            "black_boxes=[...]) (or from_nlp)."
+            "functions: pass the model again, model=pyomo_model, model=opti or "
+            "model=archeng.from_opti(opti, black_boxes=[...]) (or from_nlp)."
         )
 
 

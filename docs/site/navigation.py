@@ -22,6 +22,7 @@ SECTIONS = {
             "equalities",
             "simulated",
             "casadi_black_boxes",
+            "pyomo_black_boxes",
             "failing_simulators",
             "parallel",
             "resume",

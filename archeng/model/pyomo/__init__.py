@@ -1,5 +1,15 @@
 """Pyomo models as archeng models. The only place, with the solver plug-in, that knows Pyomo."""
 
-from archeng.model.pyomo.components import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
+from archeng.model.pyomo.components import has_objective, is_pyomo
+from archeng.model.pyomo.importer import from_pyomo
+from archeng.model.pyomo.values import ModelValues, all_values, copy_of, variables_by_name
 
-__all__ = ["ModelValues", "copy_of", "from_pyomo", "has_objective", "is_pyomo"]
+__all__ = [
+    "ModelValues",
+    "all_values",
+    "copy_of",
+    "from_pyomo",
+    "has_objective",
+    "is_pyomo",
+    "variables_by_name",
+]

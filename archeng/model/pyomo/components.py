@@ -1,11 +1,7 @@
-"""`from_pyomo`: walk the active components of a Pyomo model and build a `Model`.
-
-`ModelValues` is the way back: it writes the values of a design into the Pyomo model.
-"""
+"""Walk the active components of a Pyomo model: what `from_pyomo` makes a `Model` of."""
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,23 +16,21 @@ from pyomo.core.base.objective import Objective
 from pyomo.core.base.suffix import SuffixFinder
 from pyomo.core.base.var import Var
 
-from archeng.checks import flag, mapping, named_options
+from archeng.checks import mapping
 from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.declarations import Sense
 from archeng.model.domain import refusal
-from archeng.model.model import Model, imported
+from archeng.model.pyomo.boxes import GREY_BOX, Boxes
 from archeng.model.pyomo.expressions import Converter, constant
+from archeng.model.pyomo.parameters import Chosen, chosen_parameters, holds
 from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
-
-logger = logging.getLogger("archeng")
 
 # Types of components that are read, and those that are not needed or read where they are used.
 _SUPPORTED = {
     "Var", "Constraint", "Objective", "Block",
     "Set", "RangeSet", "SetOf", "ContinuousSet", "Param", "Expression", "ExternalFunction",
-    "Suffix", "BuildAction", "BuildCheck", "Port",
+    "Suffix", "BuildAction", "BuildCheck", "Port", GREY_BOX,
 }  # fmt: skip
 _WHY = {
     "SOSConstraint": "special ordered sets are discrete",
@@ -48,23 +42,44 @@ _WHY = {
     "BooleanVar": refusal("discrete", "true or false") + ", or make it a Param",
     "DerivativeVar": "a derivative that is not discretised; apply a dae transformation first",
     "Integral": "an integral that is not discretised; apply a dae transformation first",
-    "ExternalGreyBoxBlock": "a grey box is code, not formulas: deactivate it (b.deactivate()) and "
-    "compute its outputs in the simulator, their limits by simulated=",
     "Arc": 'not expanded; apply TransformationFactory("network.expand_arcs") first',
 }
 
 
 @dataclass
-class _Import:
-    """What the walk has collected so far."""
+class Import:
+    """What the walk has collected so far.
 
+    ``variables`` has Pyomo's variable, symbol and record, by the variable's id.
+    """
+
+    name: str
     scale: Mapping[str, float]
     tolerance: float | None
     factors: SuffixFinder
-    variables: dict[int, tuple[Any, Variable]] = field(default_factory=dict)
+    parameters: Chosen
+    boxes: Boxes = field(default_factory=Boxes)
+    variables: dict[int, tuple[Any, Any, Variable]] = field(default_factory=dict)
     constraints: list[Constraint] = field(default_factory=list)
+    goal: tuple[Any, Sense] | None = None
     problems: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     guessed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._converter = Converter(self.symbol_of, self.boxes.function, self.parameters)
+        self.convert = self._converter.convert
+
+    def symbol_of(self, var: Any) -> Any:
+        """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
+        if id(var) in self.boxes.grey:
+            return self.boxes.grey[id(var)].symbol
+        if id(var) not in self.variables:
+            self.variables[id(var)] = var, symbol(ca.SX, var.name), _record(var, self)
+        return self.variables[id(var)][1]
+
+    def add(self, name: str, *rows: Row, tolerance: float | None = None) -> None:
+        """Add a constraint."""
+        self.constraints.append(Constraint(name, rows, tolerance or self.tolerance, "Pyomo"))
 
 
 def is_pyomo(model: Any) -> bool:
@@ -77,72 +92,45 @@ def has_objective(model: Any) -> bool:
     return isinstance(model, BlockData) and next(_active(model, Objective), None) is not None
 
 
-@named_options(ModelError, IMPORT_HINTS)
-def from_pyomo(
+def read(
     model: Any,
     *,
-    scale: Mapping[str, float] | None = None,
-    tolerance: float | None = None,
-    objective: bool = False,
-    name: str | None = None,
-) -> Model:
-    """Import a Pyomo model: variables, active constraints, units, initial values.
-
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel or block
-        Not changed. Deactivated blocks and constraints are skipped, fixed variables keep
-        their value, parameters enter with their present value.
-    scale : mapping, optional
-        Initial standard deviation by variable name, for variables without both bounds. By
-        default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
-        suffix, else its initial value, and at least 1.
-    tolerance : float, optional
-        Half-width of equality constraints; by default relative to each row.
-    objective : bool
-        Keep the active objective, so that ``archeng.solve(model)`` needs no simulator.
-    name : str, optional
-        By default the Pyomo model's own.
-
-    Returns
-    -------
-    Model
-        Variables and rows under their full Pyomo names, such as ``b.x[3]``.
+    scale: Any = None,
+    tolerance: Any = None,
+    objective: bool | None = None,
+    parameters: Any = None,
+) -> Import:
+    """Walk a Pyomo model; see `from_pyomo` for the options.
 
     Raises
     ------
     UnsupportedModelError
-        Lists every component that cannot be imported, by its full name, with the reason.
+        If some of it cannot be imported.
     """
-    flag("objective", objective, ModelError)
     block = _one_block(model)
-    wanted = mapping("scale", scale, ModelError)
-    factors = SuffixFinder("scaling_factor", default=None, context=block)
-    state = _Import(wanted, half_width(tolerance, "from_pyomo"), factors)
+    state = Import(
+        name=block.name,
+        scale=mapping("scale", scale, ModelError),
+        tolerance=half_width(tolerance, "from_pyomo"),
+        factors=SuffixFinder("scaling_factor", default=None, context=block),
+        parameters=chosen_parameters(block, parameters),
+    )
     _check_components(block, state)
+    state.boxes.grey_boxes(list(_grey_boxes(block)), state.problems)
     for var in _active(block, Var):
-        _variable(var, state)
-    converter = Converter(lambda var: _variable(var, state))
+        state.symbol_of(var)
+    state.boxes.read_inputs(state.symbol_of)
+    _box_rows(state)
     for constraint in _active(block, PyomoConstraint):
-        _constraint(constraint, converter, state)
-    goal = _objective(block, converter, state) if objective else None
-    unknown = sorted(set(state.scale) - {v.name for _, v in state.variables.values()})
+        _constraint(constraint, state)
+    _objective(block, objective, state)
+    _moving_bounds(state)
+    unknown = sorted(set(state.scale) - {v.name for _, _, v in state.variables.values()})
     if unknown:
         raise ModelError(f"scale: {unknown} are not variables of the Pyomo model.")
     if state.problems:
         raise UnsupportedModelError(f"Pyomo model {block.name!r}", state.problems)
-    return _build(block.name if name is None else name, state, goal)
-
-
-def _build(name: str, state: _Import, goal: tuple[Any, Sense] | None) -> Model:
-    if state.guessed:
-        logger.info(
-            "%s: no bounds on %s; their initial deviation is a fifth of their magnitude (change "
-            "it with bounds, scale= or a scaling_factor suffix)",
-            name,
-            ", ".join(state.guessed),
-        )
-    return imported(name, state.variables.values(), state.constraints, goal)
+    return state
 
 
 # -- walking --------------------------------------------------------------------------------
@@ -174,7 +162,14 @@ def _active(block: Any, ctype: type) -> Iterator[Any]:
         yield from (data for data in component.values() if getattr(data, "active", True))
 
 
-def _check_components(block: Any, state: _Import) -> None:
+def _grey_boxes(block: Any) -> Iterator[Any]:
+    """Active grey boxes."""
+    for component in _components(block):
+        if component.ctype.__name__ == GREY_BOX and _in_use(component):
+            yield from (data for data in component.values() if data.active)
+
+
+def _check_components(block: Any, state: Import) -> None:
     """Report the active components of a kind that archeng does not read."""
     for component in _components(block):
         kind = component.ctype.__name__
@@ -195,14 +190,7 @@ def _in_use(component: Any) -> bool:
 # -- variables ------------------------------------------------------------------------------
 
 
-def _variable(var: Any, state: _Import) -> Any:
-    """Return the symbol of a Pyomo variable; it is registered when it is first seen."""
-    if id(var) not in state.variables:
-        state.variables[id(var)] = (symbol(ca.SX, var.name), _record(var, state))
-    return state.variables[id(var)][0]
-
-
-def _record(var: Any, state: _Import) -> Variable:
+def _record(var: Any, state: Import) -> Variable:
     name = var.name
     units = getattr(var, "get_units", lambda: None)()
     unit = "" if units is None else str(units)
@@ -214,6 +202,8 @@ def _record(var: Any, state: _Import) -> Variable:
     bounds = _bounds(var, state)
     value = None if var.value is None else float(var.value)
     given, magnitude = state.scale.get(name), None
+    if given is None and _moves(var, state):
+        given = _deviation(var)
     if given is None and not np.all(np.isfinite(bounds)):
         state.guessed.append(name)
         factor = state.factors.find(var)
@@ -225,7 +215,7 @@ def _record(var: Any, state: _Import) -> Variable:
         return make_variable(name, lower=0, upper=1, start=0, unit=unit)
 
 
-def _bounds(var: Any, state: _Import) -> tuple[float, float]:
+def _bounds(var: Any, state: Import) -> tuple[float, float]:
     """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
     ranges = list(var.domain.ranges())
     if any(r.isdiscrete() for r in ranges):
@@ -244,10 +234,10 @@ def _bounds(var: Any, state: _Import) -> tuple[float, float]:
     return lower, upper
 
 
-def _end(var: Any, which: str, state: _Import) -> float:
+def _end(var: Any, which: str, state: Import) -> float:
     """One declared bound of a variable, without that of its domain."""
     expression = getattr(var, which)
-    if expression is None:
+    if expression is None or holds(expression, state.parameters):
         return -np.inf if which == "lower" else np.inf
     number, why = constant(expression)
     if why or np.isnan(number):
@@ -256,17 +246,59 @@ def _end(var: Any, which: str, state: _Import) -> float:
     return number
 
 
+def _moves(var: Any, state: Import) -> list[str]:
+    """Which bounds of a variable hold parameters: they are rows."""
+    return [which for which in ("lower", "upper") if holds(getattr(var, which), state.parameters)]
+
+
+def _deviation(var: Any) -> float | None:
+    """Return a fifth of the width between the present bounds; None if that is no scale."""
+    low, high = (np.inf if end is None else constant(end)[0] for end in (var.lower, var.upper))
+    width = (high - low) / 5.0
+    return width if 0 < width < np.inf else None
+
+
+def _moving_bounds(state: Import) -> None:
+    """Make rows of the bounds that hold parameters."""
+    for var, x, _ in list(state.variables.values()):
+        for which in [] if var.fixed else _moves(var, state):
+            end, problems = state.convert(getattr(var, which))
+            if problems:
+                state.problems[var.name] += problems
+            body = x - end if which == "lower" else end - x
+            state.add(f"{which} bound of {var.name}", Row(body, 0.0, np.inf))
+
+
 # -- constraints and objective ----------------------------------------------------------------
 
 
-def _constraint(constraint: Any, converter: Converter, state: _Import) -> None:
+def _box_rows(state: Import) -> None:
+    """Add what is demanded of the outputs of grey boxes themselves."""
+    for grey in state.boxes.grey.values():
+        var, z = grey.var, grey.symbol
+        if var.fixed and var.value is not None:
+            state.add(f"fixed value of {var.name}", Row(z, float(var.value), float(var.value)))
+            continue
+        lower, upper = _bounds(var, state)
+        if np.isfinite(lower) or np.isfinite(upper):
+            state.add(f"bounds of {var.name}", Row(z, lower, upper))
+    for name, residual in state.boxes.residuals:
+        state.add(name, Row(residual, 0.0, 0.0))
+    for var, computed in state.boxes.torn:
+        state.add(f"{var.name} as computed", Row(state.symbol_of(var) - computed, 0.0, 0.0))
+
+
+def _constraint(constraint: Any, state: Import) -> None:
     name = constraint.name
     try:
         body, limits = constraint.body, (constraint.lower, constraint.upper)
     except (AttributeError, TypeError, ValueError) as error:
         state.problems[name].append(" ".join(str(error).split()))
         return
-    expression, problems = converter.convert(body)
+    expression, problems = state.convert(body)
+    if any(holds(limit, state.parameters) for limit in limits):
+        _moving_limits(name, expression, limits, problems, state)
+        return
     ends = [
         (default, "") if limit is None else constant(limit)
         for limit, default in zip(limits, (-np.inf, np.inf), strict=True)
@@ -276,74 +308,60 @@ def _constraint(constraint: Any, converter: Converter, state: _Import) -> None:
     if problems:
         state.problems[name] += dict.fromkeys(problems)
     elif (lower, upper) != (-np.inf, np.inf):
-        row = Row(ca.SX(expression), lower, upper)
-        state.constraints.append(Constraint(name, (row,), state.tolerance, "Pyomo"))
+        state.add(name, Row(ca.SX(expression), lower, upper))
 
 
-def _objective(block: Any, converter: Converter, state: _Import) -> tuple[Any, Sense] | None:
-    goals = list(_active(block, Objective))
-    if not goals:
+def _moving_limits(name: str, body: Any, limits: Any, problems: list[str], state: Import) -> None:
+    """Add a constraint whose limits hold parameters: they become part of its rows."""
+    (lower, more), (upper, others) = (
+        (None, []) if limit is None else state.convert(limit) for limit in limits
+    )
+    problems = [*problems, *more, *others]
+    if problems:
+        state.problems[name] += dict.fromkeys(problems)
+    elif limits[0] is limits[1]:
+        state.add(name, Row(ca.SX(body - lower), 0.0, 0.0))
+    else:
+        below = [] if lower is None else [Row(ca.SX(body - lower), 0.0, np.inf)]
+        above = [] if upper is None else [Row(ca.SX(body - upper), -np.inf, 0.0)]
+        state.add(name, *below, *above)
+
+
+def _objective(block: Any, wanted: bool | None, state: Import) -> None:
+    """Read the objective; None: if there are black boxes, in constraints or in itself."""
+    goals, own = list(_active(block, Objective)), state.boxes.objectives
+    if wanted is None:
+        wanted = bool(goals or own) and (
+            bool(state.boxes.calls) or any(_has_external(goal.expr) for goal in goals)
+        )
+    if not wanted:
+        return
+    if not goals and not own:
         raise ModelError(
             f"There is no simulator, and Pyomo model {block.name!r} has no active objective to "
             "take its place."
         )
-    first, *others = goals
-    for goal in others:
-        state.problems[goal.name].append(f"a second active objective besides {first.name!r}")
+    first, *others = [goal.name for goal in goals] + [name for name, _ in own]
+    for name in others:
+        state.problems[name].append(f"a second active objective besides {first!r}")
     if others:
-        return None
-    expression, problems = converter.convert(first.expr)
+        return
+    if own:
+        state.goal = own[0][1], "minimize"
+        return
+    expression, problems = state.convert(goals[0].expr)
     if problems:
-        state.problems[first.name] += problems
-    return ca.SX(expression), "minimize" if first.is_minimizing() else "maximize"
+        state.problems[first] += problems
+    state.goal = ca.SX(expression), "minimize" if goals[0].is_minimizing() else "maximize"
 
 
-# -- writing values -----------------------------------------------------------------------------
+def _has_external(expression: Any) -> bool:
+    """Whether an external function of variables is in an expression."""
+    found: list[bool] = []
 
+    def note(node: Any, arguments: Any) -> Any:
+        found.append(True)
+        return ca.SX(1.0)
 
-class ModelValues:
-    """The variables of a Pyomo model by their full names, ready to take values.
-
-    Parameters
-    ----------
-    model : Pyomo model or block
-        Names are looked up in the whole model that it belongs to.
-    names : iterable of str
-        The variables that will be set.
-
-    Raises
-    ------
-    ModelError
-        If the model lacks one of them.
-    """
-
-    def __init__(self, model: Any, names: Any) -> None:
-        root = model.model()
-        every = {
-            var.name: var
-            for var in root.component_data_objects(Var, active=None, descend_into=Block)
-        }
-        wanted = list(names)
-        missing = [name for name in wanted if name not in every]
-        if missing:
-            raise ModelError(
-                f"Pyomo model {root.name!r} has no variable {', '.join(missing)}; it is not the "
-                "model of this design."
-            )
-        # what is fixed now has its value; what a simulator fixes later is still the design's
-        self._variables = {name: every[name] for name in wanted if not every[name].fixed}
-
-    def set(self, values: Mapping[str, float]) -> None:
-        """Set the variables that were free at first; the others have their value."""
-        for name, var in self._variables.items():
-            var.set_value(float(values[name]), skip_validation=True)
-
-
-def copy_of(model: Any) -> tuple[Any, Any]:
-    """Copy a whole model; return the copy and, in it, the given block (the copy itself if whole).
-
-    The first must be kept: a block holds its model only weakly.
-    """
-    root = model.model()
-    clone = root.clone()
-    return clone, clone if model is root else clone.find_component(model)
+    Converter(lambda var: ca.SX(1.0), note).convert(expression)
+    return bool(found)

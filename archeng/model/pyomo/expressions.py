@@ -17,8 +17,10 @@ from typing import Any
 import casadi as ca
 from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr import logical_expr, numeric_expr, relational_expr
-from pyomo.core.expr.numvalue import value
+from pyomo.core.expr.numvalue import NonNumericValue, value
 from pyomo.core.expr.visitor import StreamBasedExpressionVisitor, identify_mutable_parameters
+
+from archeng.model.pyomo.parameters import Chosen, holds
 
 NodeConverter = Callable[[Any, Sequence[Any]], Any]
 
@@ -63,13 +65,6 @@ def _fold(function: Callable[[Any, Any], Any]) -> NodeConverter:
     return lambda node, arguments: reduce(function, arguments)
 
 
-def _external(node: Any, arguments: Sequence[Any]) -> Any:
-    raise UnsupportedNodeError(
-        f"external function {node.getname()!r} cannot be differentiated symbolically; write it "
-        "as a formula, or compute it in the simulator"
-    )
-
-
 _CONVERTERS: dict[type, NodeConverter] = {
     numeric_expr.NegationExpression: lambda node, a: -a[0],
     numeric_expr.ProductExpression: lambda node, a: a[0] * a[1],
@@ -81,7 +76,6 @@ _CONVERTERS: dict[type, NodeConverter] = {
     numeric_expr.AbsExpression: lambda node, a: ca.fabs(a[0]),
     numeric_expr.UnaryFunctionExpression: _unary,
     numeric_expr.Expr_ifExpression: _if,
-    numeric_expr.ExternalFunctionExpression: _external,
     relational_expr.InequalityExpression: lambda node, a: _below(a[0], a[1], node.strict),
     relational_expr.RangedExpression: _ranged,
     relational_expr.EqualityExpression: lambda node, a: a[0] == a[1],
@@ -105,12 +99,25 @@ def _unknown(node: Any, arguments: Sequence[Any]) -> Any:
 class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
     """Visitor that turns a Pyomo expression into a float or a CasADi SX.
 
-    ``symbol_of`` returns the SX symbol of a Pyomo variable (a ``VarData``).
+    Parameters
+    ----------
+    symbol_of : callable
+        Returns the SX symbol of a Pyomo variable (a ``VarData``).
+    external : callable
+        Returns the symbol of an external function, from its node and its converted arguments.
+    parameters : dict
+        Params that are symbols; all others enter with their value.
     """
 
-    def __init__(self, symbol_of: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        symbol_of: Callable[[Any], Any],
+        external: NodeConverter,
+        parameters: Chosen | None = None,
+    ) -> None:
         super().__init__()
-        self._symbol_of = symbol_of
+        self._symbol_of, self._external = symbol_of, external
+        self._parameters = parameters or {}
         # by their ids, which are valid as long as the nodes are kept here, too
         self._shared: dict[int, tuple[Any, Any, dict[str, None]]] = {}
         self._open: list[dict[str, None]] = []  # reasons found in each open named expression
@@ -130,13 +137,17 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
     def beforeChild(self, node: Any, child: Any, index: int) -> tuple[bool, Any]:  # noqa: D102
         if child.__class__ in native_numeric_types:
             return False, float(child)
-        if isinstance(child, bool):
+        if isinstance(child, bool | str):  # a text is an argument of an external function
             return False, child
+        if isinstance(child, NonNumericValue):
+            return False, child.value
         if child is None:
             return False, self._problem("an expression without a value (None)")
         if not child.is_expression_type():
             if getattr(child, "is_logical_type", lambda: False)():
                 return False, self._problem(f"Boolean variable {child.name!r} in an expression")
+            if id(child) in self._parameters:
+                return False, self._parameters[id(child)][0]
             leaf = self._symbol_of if child.is_variable_type() else self._number
             return False, leaf(child)
         if child.is_named_expression_type():
@@ -148,7 +159,7 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
                 return False, self._problem(f"expression {child.name!r} has no value")
             self._open.append({})
             return True, None
-        if not child.is_potentially_variable():
+        if not child.is_potentially_variable() and not holds(child, self._parameters):
             return False, self._number(child)
         return True, None
 
@@ -158,8 +169,9 @@ class Converter(StreamBasedExpressionVisitor):  # type: ignore[misc]
             self._open[-1].update(reasons)
             self._shared[id(node)] = (node, data[0], reasons)
             return data[0]
+        external = isinstance(node, numeric_expr.ExternalFunctionExpression)
         try:
-            return _converter(node.__class__)(node, data)
+            return (self._external if external else _converter(node.__class__))(node, data)
         except UnsupportedNodeError as reason:
             return self._problem(str(reason))
         except (ArithmeticError, TypeError, ValueError) as error:
