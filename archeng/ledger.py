@@ -18,7 +18,7 @@ from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
 from archeng.model import Formulas
-from archeng.outcomes import Limits, PastCalls
+from archeng.outcomes import Lessons, Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design, output_vector
@@ -68,6 +68,8 @@ class Ledger:
     maximize : bool
     formulas : Formulas, optional
         Say which outputs are to be kept in the arrays.
+    lessons : Lessons, optional
+        What earlier runs have learned about the outputs.
     budget : int, optional
         Calls that may be made; None: any number.
     reuse_designs : bool
@@ -102,6 +104,7 @@ class Ledger:
         reuse_designs: bool = False,
         earlier: Mapping[bytes, Call] | None = None,
         formulas: Formulas | None = None,
+        lessons: Lessons | None = None,
     ) -> None:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
@@ -111,6 +114,7 @@ class Ledger:
         self.n_calls = self.n_failures = 0
         self.limits = limits
         self._space, self._formulas, self._budget = space, formulas, budget
+        self._lessons = lessons
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._earlier = reuse_designs, earlier or {}
         self._index: dict[bytes, int] = {}
@@ -149,7 +153,12 @@ class Ledger:
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         every = PastCalls(
-            self._points, self._objectives, self._simulated, self._outputs, self._slopes
+            self._points,
+            self._objectives,
+            self._simulated,
+            self._outputs,
+            self._slopes,
+            self._lessons,
         )
         return every.taken(slice(len(self.calls)))
 

@@ -64,9 +64,15 @@ class Option:
     on_resume: OnResume = OnResume.FIXED
     words: tuple[str, ...] = ()  # all values, if it is one of a few words
     flag: bool = True  # whether the command line has it
+    each: str = ""  # what the flag of a mapping is called, which is typed for each entry
     section: str | None = "run"  # of ``study.toml`` that has it
     pyomo: bool = True  # whether it goes into ``options`` of the Pyomo solver
     solve: bool = True  # whether `archeng.solve` has it; else only `archeng.resume`
+
+    @property
+    def flag_name(self) -> str:
+        """How it is typed on the command line."""
+        return f"--{(self.each or self.name).replace('_', '-')}"
 
     def checked(self, value: Any) -> Any:
         """Return a value in its plain type, or raise an error that names the option."""
@@ -206,9 +212,11 @@ _TABLE = (
     Option(
         "parameters", "mapping, optional", _by_name,
         "Values of parameters of the model, by name, instead of those that it declares.",
-        'Such as `{"load": 15e3}`; see `Model.parameter`. Stored in the journal with the model.',
+        'Such as `{"load": 15e3}`; see `Model.parameter`. Stored in the journal with the model. In '
+        "`study.toml` the section `[parameters]`; on the command line `--parameter load=15e3`, a "
+        "vector as `--parameter loads=1,2,3`.",
         without="those of the model",
-        flag=False, section=None,
+        each="parameter", section=None,
     ),
     Option(
         "sense", '{"minimize", "maximize"}, optional',

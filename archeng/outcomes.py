@@ -86,6 +86,19 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
+class Lessons:
+    """Outputs (k, q) of designs (k, n) that earlier runs simulated, with other parameters maybe.
+
+    ``apart`` (k, r) says how far the parameters that the simulator looks at were from those of
+    now, each in units of its largest difference; no column for one that is the same.
+    """
+
+    points: Floats
+    outputs: Floats
+    apart: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class PastCalls:
     """The k designs simulated so far, in the order of the calls.
 
@@ -98,6 +111,7 @@ class PastCalls:
     simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
     outputs: Floats = field(default_factory=_no_columns)  # (k, q), that the model declares
     slopes: Floats | None = None  # (k, q, n) of the outputs, NaN where not given; None: nowhere
+    lessons: Lessons | None = None  # of earlier runs, about outputs only
 
     def __post_init__(self) -> None:
         _same_length(self, "simulated", "outputs")
@@ -113,6 +127,7 @@ class PastCalls:
             self.simulated[chosen],
             self.outputs[chosen],
             None if self.slopes is None else self.slopes[chosen],
+            self.lessons,
         )
 
     def last(self, k: int) -> PastCalls:
@@ -148,6 +163,7 @@ class PastCalls:
             np.concatenate((self.simulated, later.simulated)),
             np.concatenate((self.outputs, later.outputs)),
             slopes,
+            self.lessons,
         )
 
 

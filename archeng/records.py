@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.model import Output, Parameter
+
 Floats = NDArray[np.float64]
 
 
@@ -24,7 +26,8 @@ class CallRecord:
     x : ndarray
         The full vector that was simulated.
     objective : float
-        As the simulator returned it; NaN if the call did not end well.
+        As the simulator returned it, or by the formula of the model; NaN if the call did not end
+        well.
     status : str
         ``ok``, ``failed``, ``invalid``, ``timed_out``, ``lost``, or ``reused`` (not simulated: the
         objective comes from an earlier run).
@@ -47,7 +50,7 @@ class CallRecord:
     violated : tuple of str
         Names of those that do not hold.
     outputs : mapping
-        What else the simulator returned.
+        Outputs by name: those that the model declares, and what else the simulator returned.
     repair_rows : tuple of int
         Explicit constraints that the repaired design reaches, as positions in ``result.rows``.
     repair_multipliers : tuple of float
@@ -214,25 +217,60 @@ class VariableAtBest:
     unit: str
 
 
-def extras_of(call: CallRecord) -> dict[str, Any]:
-    """Return simulated constraints and outputs of a call as columns of a table."""
-    constraints = {f"constraints.{name}": value for name, value in call.constraints.items()}
-    return constraints | {f"outputs.{name}": value for name, value in call.outputs.items()}
+@dataclass(frozen=True)
+class OutputAtBest:
+    """A scalar entry of a declared output at the best design."""
+
+    name: str
+    value: float
+    unit: str
+
+
+def extras_of(call: CallRecord, declared: Sequence[Output] = ()) -> dict[str, Any]:
+    """Return simulated constraints and outputs of a call as columns of a table.
+
+    Vectors and matrices that the model declares as outputs have a column for each entry.
+    """
+    columns: dict[str, Any] = {f"constraints.{k}": value for k, value in call.constraints.items()}
+    of_model = {output.name: output for output in declared}
+    for name, value in call.outputs.items():
+        entries = entries_of(of_model[name], value) if name in of_model else {name: value}
+        columns |= {f"outputs.{label}": entry for label, entry in entries.items()}
+    return columns
+
+
+def parameters_of(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """Return parameters by name as numbers and lists."""
+    return {p.name: np.asarray(p.value).tolist() for p in parameters}
+
+
+def entries_of(output: Output, value: Any) -> dict[str, Any]:
+    """Return an output by the names of its entries; whole if it has not the shape it should."""
+    try:
+        flat = output.flat(value)
+    except ValueError:
+        flat = None
+    if flat is None:
+        return {output.name: value}
+    return dict(zip(output.element_names(), flat.tolist(), strict=True))
 
 
 def call_table(
-    calls: Sequence[CallRecord], columns: Sequence[str], variables: Sequence[str]
+    calls: Sequence[CallRecord],
+    columns: Sequence[str],
+    variables: Sequence[str],
+    outputs: Sequence[Output] = (),
 ) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of calls: fields of the records, extras, designs.
 
     An extra that a call lacks is None. A variable that is named like another column gets
-    ``design.`` in front.
+    ``design.`` in front. ``outputs`` are those that the model declares.
     """
-    extra = list(dict.fromkeys(name for call in calls for name in extras_of(call)))
+    all_extras = [extras_of(call, outputs) for call in calls]
+    extra = list(dict.fromkeys(name for extras in all_extras for name in extras))
     taken = [*columns, *extra]
     rows = []
-    for call in calls:
-        extras = extras_of(call)
+    for call, extras in zip(calls, all_extras, strict=True):
         fields = (getattr(call, name) for name in columns)
         rows.append([*fields, *map(extras.get, extra), *map(float, call.x)])
     return [*taken, *(f"design.{name}" if name in taken else name for name in variables)], rows

@@ -19,10 +19,12 @@ from archeng.records import (
     CallRecord,
     Floats,
     Generation,
+    OutputAtBest,
     RowAtBest,
     SimulatedAtBest,
     VariableAtBest,
     call_table,
+    entries_of,
 )
 from archeng.result_file import read_result, write_result
 from archeng.simulator import Design
@@ -153,6 +155,22 @@ class Result:
         ]
 
     @cached_property
+    def outputs_at_best(self) -> list[OutputAtBest]:
+        """Every scalar entry of the outputs that the model declares; empty without a design."""
+        return [
+            OutputAtBest(label, value, output.unit)
+            for output in self.declared_outputs
+            if output.name in self.outputs
+            for label, value in entries_of(output, self.outputs[output.name]).items()
+        ]
+
+    @property
+    def other_outputs(self) -> dict[str, Any]:
+        """Outputs at the best design that the model does not declare."""
+        declared = {output.name for output in self.declared_outputs}
+        return {name: value for name, value in self.outputs.items() if name not in declared}
+
+    @cached_property
     def best_so_far(self) -> Floats:
         """Best objective (k,) of the acceptable calls up to each; NaN before the first."""
         values = np.array([e.objective if e.acceptable else np.nan for e in self.evaluations])
@@ -217,14 +235,15 @@ class Result:
     def to_pandas(self) -> Any:
         """Return every call as a `pandas.DataFrame`: one row per call, one column per variable.
 
-        Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``.
+        Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``;
+        declared vectors have one for each entry, such as ``outputs.stress[0]``.
         """
         needed("pandas", "pandas", SettingsError)
         import pandas
 
         columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
         names = [v.name for v in self.variables_at_best]
-        header, rows = call_table(self.evaluations, columns, names)
+        header, rows = call_table(self.evaluations, columns, names, self.declared_outputs)
         return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from archeng.checks import needed
 from archeng.errors import SettingsError
-from archeng.records import CallRecord, extras_of
+from archeng.records import CallRecord, extras_of, parameters_of
 from archeng.result import Result
 
 optuna: Any = needed("optuna", "optuna")
@@ -126,6 +126,7 @@ def _about(result: Result) -> dict[str, Any]:
         "message": result.message,
         "units": {v.name: v.unit for v in result.variables if v.unit},
         "constraints": [text for text, _ in _constraints(result)],
+        **({"parameters": parameters_of(result.parameters)} if result.parameters else {}),
     }
 
 
@@ -138,7 +139,7 @@ def _trials(result: Result) -> Iterator[Any]:
             value=call.objective if call.good else None,
             params=dict(zip(ranges, map(float, call.x), strict=True)),
             distributions=ranges,
-            user_attrs=_attributes(call),
+            user_attrs=_attributes(call, result),
             system_attrs={"constraints": values} if values else None,
         )
         end = begin + timedelta(seconds=_or_zero(call.elapsed))
@@ -175,10 +176,10 @@ def _constraints(result: Result) -> list[tuple[str, Callable[[CallRecord], float
     return sides
 
 
-def _attributes(call: CallRecord) -> dict[str, Any]:
+def _attributes(call: CallRecord, result: Result) -> dict[str, Any]:
     values = {f"{_PREFIX}{name}": getattr(call, name) for name in _ATTRIBUTES}
     values[f"{_PREFIX}message"] = call.message[-_LONGEST:]
-    values |= extras_of(call)
+    values |= extras_of(call, result.declared_outputs)
     return {k: v for k, v in values.items() if not (isinstance(v, float) and not math.isfinite(v))}
 
 

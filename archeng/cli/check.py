@@ -23,6 +23,9 @@ from archeng.model import (
     Model,
     as_model,
     compile_model,
+    formulas_of,
+    model_formulas,
+    model_quantities,
     model_variables,
     number,
     refuse_wide,
@@ -31,6 +34,7 @@ from archeng.model import (
 from archeng.options import LIMIT_NAMES, OPTIONS
 from archeng.progress import duration
 from archeng.runner import solve
+from archeng.runner.setup import check_limits_and_sense
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
 from archeng.simulator import check_simulator
@@ -51,36 +55,45 @@ _ALONE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_tim
 )
 @flags.target("file")
 @flags.object_name
+@flags.parameters
 @click.option("--seed", type=int, default=0, help="Seed of the search (default 0).")
 @flags.switch("--simulate", help="Make one call of the simulator; show its answer and its time.")
 @flags.as_json()
 def check(
-    file: str | None, object_name: str | None, seed: int, simulate: bool, as_json: bool
+    file: str | None,
+    object_name: str | None,
+    parameters: dict[str, Any] | None,
+    seed: int,
+    simulate: bool,
+    as_json: bool,
 ) -> int:
     """Show a model and diagnose its constraints.
 
-    Print variables, rows with their kinds, and a diagnosis: a feasible design or a minimal set of
-    conflicting constraints; degrees of freedom, redundant and badly scaled rows. Exit code 1 if no
-    feasible design is found. No simulator is called, except with --simulate: once, at the first
-    design of the run. FILE is a study's folder, study.toml, Python file, .nl file or journal.
+    Print variables, parameters, outputs, rows with their kinds, formulas of what is simulated, and
+    a diagnosis: a feasible design or a minimal set of conflicting constraints; degrees of freedom,
+    redundant and badly scaled rows. Exit code 1 if no feasible design is found. No simulator is
+    called, except with --simulate: once, at the first design of the run. FILE is a study's folder,
+    study.toml, Python file, .nl file or journal.
     """
     OPTIONS["seed"].checked(seed)
     target = study_or_file(file, "check")
     with contextlib.ExitStack() as stack:
         study = None
         if isinstance(target, StudyFile):
-            model, study = stack.enter_context(_of_study(target, object_name))
+            model, study = stack.enter_context(_of_study(target, object_name, parameters))
         else:
-            model = _load_model(target, object_name)
+            model = _load_model(target, object_name).with_parameters(parameters)
         fs: FeasibleSet | None = None
         with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
             fs = compile_model(model)
         diagnosis = diagnose(model, seed=seed)
         if not as_json:
             _show(model, fs, diagnosis, study)
-        call = _first_call(target, object_name) if diagnosis.feasible and simulate else None
+        call = None
+        if diagnosis.feasible and simulate:
+            call = _first_call(target, object_name, parameters)
         if as_json:
-            more = {"study": study, "first_call": call}
+            more = {**_quantities(model), "study": study, "first_call": call}
             write_json(diagnosis.to_dict() | {k: v for k, v in more.items() if v is not None})
         elif call is not None:
             write("\n" + "\n".join(_call_lines(call)))
@@ -113,7 +126,8 @@ def _show(
     diagnosis: Diagnosis,
     study: dict[str, Any] | None,
 ) -> None:
-    head = str(model) if fs is None else _tables(model, fs)
+    ignored = study is not None and study["simulator"] is not None and not model.outputs
+    head = str(model) if fs is None else _tables(model, fs, not ignored)
     write(f"{head}\n\n{diagnosis}")
     if study is not None:
         lines = (f"  {k}: {v}" for k, v in study.items() if v is not None)
@@ -122,21 +136,26 @@ def _show(
 
 
 @contextlib.contextmanager
-def _of_study(target: StudyFile, name: str | None) -> Iterator[tuple[Model, dict[str, Any]]]:
+def _of_study(
+    target: StudyFile, name: str | None, parameters: Mapping[str, Any] | None
+) -> Iterator[tuple[Model, dict[str, Any]]]:
     """Yield the model of a study, and what its file says; its simulator must be usable."""
     with opened(target, name) as study:
-        simulator = study.simulator
-        model = as_model(study.model, objective=simulator is None)
-        if simulator is None and not model.has_objective:
+        simulator, model = study.simulator, study.with_parameters(parameters)
+        lacks = "" if model.has_objective else "no objective"
+        if model.outputs and model.black_box is None:
+            lacks = f"the outputs {[output.name for output in model.outputs]}"
+        if simulator is None and lacks:
             raise ModelError(
-                f"{target.path.name}: there is no simulator, and the model has no objective. Put "
-                "a function `simulator` into simulator.py."
+                f"{target.path.name}: there is no simulator, and the model has {lacks}. Put a "
+                "function `simulator` into simulator.py."
             )
         if simulator is not None:
             check_simulator(simulator)
-        check_variables = getattr(simulator, "check_variables", None)
-        if check_variables is not None:
-            check_variables(model.variables)
+        check_model = getattr(simulator, "check_model", None)
+        if check_model is not None:
+            check_model(model)
+        check_limits_and_sense(model, target.options, simulator)
         yield model, _study_data(target)
 
 
@@ -152,13 +171,14 @@ def _study_data(study: StudyFile) -> dict[str, Any]:
         "simulator": None if study.simulator is None else study.simulator.path.name,
         **{k: options.get(k) for k in ("sense", *LIMIT_NAMES, "seed")},
         "workers": workers,
+        "parameters": options.get("parameters"),
         "simulated": simulated or None,
         "journal": str(journal) + (", exists" if study.journal.exists() else ""),
     }
 
 
-def _tables(model: Model, fs: FeasibleSet) -> str:
-    """Variables as declared; rows as compiled, with their kinds."""
+def _tables(model: Model, fs: FeasibleSet, objective: bool) -> str:
+    """Variables as declared; rows as compiled, with their kinds; formulas, also the objective."""
     rows = [
         (
             info.name,
@@ -170,9 +190,28 @@ def _tables(model: Model, fs: FeasibleSet) -> str:
     ]
     text = f"{model.name}: {model.n_variables} variables, {len(rows)} rows\n\n"
     text += model_variables(model.variables)
+    text += model_quantities(model.parameters, model.outputs)
     if rows:
         text += "\n\n" + text_table(("row", "kind", "lower", "upper", "source"), rows)
+    text += model_formulas(model, objective)
     return text + "".join(f"\nnote: {note}" for note in fs.notes)
+
+
+def _quantities(model: Model) -> dict[str, Any]:
+    """Return parameters, outputs and formulas of a model as data; None for what it has not."""
+    objective, rows = formulas_of(model)
+    return {
+        "parameters": {p.name: {"value": p.value, "unit": p.unit} for p in model.parameters}
+        or None,
+        "outputs": {o.name: {"shape": o.shape, "unit": o.unit} for o in model.outputs} or None,
+        "objective": objective
+        and {
+            "name": model.objective_name,
+            "sense": model.objective_sense,
+            "formula": objective,
+        },
+        "simulated_formulas": {row.name: row.text for row in rows} or None,
+    }
 
 
 def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
@@ -183,23 +222,29 @@ def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
     return f"{number(middle)} +- {(high - low) / 2:.3g}", number(middle)
 
 
-def _first_call(target: StudyFile | Path, name: str | None) -> dict[str, Any]:
+def _first_call(
+    target: StudyFile | Path, name: str | None, parameters: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Simulate the first design of a study and return what came of it; nothing is written."""
     if isinstance(target, Path) and target.suffix != ".py":
         raise SettingsError(f"--simulate: {target} has no simulator; name a study or Python file.")
     with opened(target, name) as study, study.workers as workers:
         options = {k: v for k, v in study.options.items() if k not in _ALONE}
-        more = {} if workers is None else {"workers": workers}
+        more: dict[str, Any] = {} if workers is None else {"workers": workers}
+        more["parameters"] = study.parameters(parameters)
         result = solve(study.model, study.simulator, max_evaluations=1, **{**options, **more})
         budget = study.options.get("max_evaluations")
     [call] = result.evaluations
     return {
         "seconds": call.seconds,
         "objective": call.objective,
+        "objective_name": result.objective_name,
         "design": by_name(result, call.x),
         "constraints": call.constraints,
         "violated": list(call.violated),
         "outputs": call.outputs,
+        "units": {output.name: output.unit for output in result.declared_outputs},
+        "formulas": {s.name: s.formula for s in result.simulated if s.formula},
         "max_evaluations": budget,
         "seconds_for_the_budget": None if budget is None else budget * call.seconds,
     }
@@ -208,12 +253,16 @@ def _first_call(target: StudyFile | Path, name: str | None) -> dict[str, Any]:
 def _call_lines(call: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that tell of it."""
     yield f"one call of the simulator: {duration(call['seconds'])}"
-    yield f"  objective = {call['objective']:.10g}"
+    name = call["objective_name"]
+    yield f"  objective{f' ({name})' * bool(name)} = {call['objective']:.10g}"
     for name, value in call["constraints"].items():
         state = "does not hold here" if name in call["violated"] else "holds here"
-        yield f"  {name} = {value:.10g} (simulated constraint, {state})"
+        formula = call["formulas"].get(name)
+        derived = f": {formula}" * bool(formula)
+        yield f"  {name} = {value:.10g} (simulated constraint, {state}{derived})"
     for name, value in call["outputs"].items():
-        yield f"  {name} = {value} (output)"
+        unit = call["units"].get(name)
+        yield f"  {name} = {value}{f' {unit}' * bool(unit)} (output)"
     for name, value in call["design"].items():
         yield f"  at {name} = {value:.10g}"
     if call["max_evaluations"] is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,8 +143,9 @@ def _short(value: Any) -> str:
 def _outcome(runs: Runs) -> str:
     limits: dict[str, set[tuple[float | None, float | None]]] = {}
     for run in runs.values():
-        for name, pair in run.options["simulated"].items():
-            limits.setdefault(name, set()).add(tuple(pair))
+        for s in run.result.simulated:
+            low, high = (v if math.isfinite(v) else None for v in (s.lower, s.upper))
+            limits.setdefault(s.name, set()).add((low, high))
     columns = [list(_column(run, runs, limits)) for run in runs.values()]
     rows = [
         (titles[0], *map(_cell, values))
@@ -181,11 +183,23 @@ def _column(
 
 
 def _designs(runs: Runs) -> str:
-    names = dict.fromkeys(name for run in runs.values() for name in run.design)
+    """Return the best designs, and the outputs there."""
+    designs = {label: run.design for label, run in runs.items()}
+    outputs = {
+        label: {o.name: o.value for o in run.result.outputs_at_best} if run.best else {}
+        for label, run in runs.items()
+    }
+    tables = (_side_by_side("best design", designs), _side_by_side("output", outputs))
+    return "\n\n".join(table for table in tables if table)
+
+
+def _side_by_side(title: str, columns: Mapping[str, Mapping[str, float]]) -> str:
+    """Return a table with a row for each name that a column has; empty without any."""
+    names = dict.fromkeys(name for column in columns.values() for name in column)
     if not names:
         return ""
-    rows = [(n, *(_cell(run.design.get(n)) for run in runs.values())) for n in names]
-    return text_table(("best design", *runs), rows)
+    rows = [(n, *(_cell(column.get(n)) for column in columns.values())) for n in names]
+    return text_table((title, *columns), rows)
 
 
 def _cell(value: Any) -> str:

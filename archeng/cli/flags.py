@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from archeng.options import Option
+from archeng.options import OPTIONS, Option
 
 Decorator = Callable[[Any], Any]
 
@@ -93,7 +93,10 @@ def from_the_table(options: Iterable[Option]) -> Decorator:
 
 
 def _flag(option: Option) -> Decorator:
-    name = f"--{option.name.replace('_', '-')}"
+    name = option.flag_name
+    if option.each:
+        how: dict[str, Any] = {"type": _pair, "metavar": "NAME=VALUE", "callback": _by_name}
+        return click.option(name, option.name, multiple=True, help=option.help, **how)
     if option.kind == "bool":
         return switch(name, help=option.help)
     if option.kind == "sequence of paths":
@@ -101,6 +104,33 @@ def _flag(option: Option) -> Decorator:
     kind: Any = click.Choice(option.words) if option.words else _WORDS.get(option.kind)
     metavar = None if kind else option.name.upper()
     return click.option(name, type=kind or _number_or_text, metavar=metavar, help=option.help)
+
+
+def _pair(text: str) -> tuple[str, float | list[float]]:
+    """Return a name with a number, or with several: ``load=15e3``, ``loads=1,2,3``."""
+    name, _, value = text.rpartition("=")
+    try:
+        numbers = [float(part) for part in value.split(",")] if name.strip() else []
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise click.BadParameter(f"expected NAME=NUMBER or NAME=NUMBER,NUMBER,..., got {text!r}.")
+    return name.strip(), numbers if "," in value else numbers[0]
+
+
+def _by_name(
+    ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, Any], ...]
+) -> dict[str, Any] | None:
+    """Return what was typed as a dictionary; None if nothing was."""
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise click.BadParameter(f"{', '.join(twice)}: typed twice.", ctx, param)
+    return dict(pairs) or None
+
+
+parameters = _flag(OPTIONS["parameters"])
+"""For commands that need the values of parameters without a run."""
 
 
 def _number_or_text(text: str) -> int | str:

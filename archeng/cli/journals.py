@@ -20,7 +20,7 @@ from archeng.dashboard import serve
 from archeng.errors import JournalError, SettingsError
 from archeng.journal import is_database
 from archeng.plain_text import cell
-from archeng.records import call_table
+from archeng.records import call_table, parameters_of
 from archeng.result import Result
 from archeng.runner import read_journal
 from archeng.strategy import StopReason
@@ -72,13 +72,17 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
             f"generations: {data['generations']}, restarts: {data['restarts']}, "
             f"step {data['sigma']:.2e}, active constraints {data['active_constraints']}"
         )
-    best = data["best"]
+    for name, value in data["parameters"].items():
+        yield f"parameter {name} = {value}"
+    best, goal = data["best"], data["objective_name"]
     if best is not None:
-        yield f"best objective: {best['objective']:.10g}"
+        yield f"best objective{f' ({goal})' * bool(goal)}: {best['objective']:.10g}"
         for name, value in best["design"].items():
             yield f"  {name} = {value:.10g}"
         for name, value in best["constraints"].items():
             yield f"  {name} = {value:.10g} (simulated constraint)"
+        for name, value in best["declared_outputs"].items():
+            yield f"  {name} = {value:.10g} (output)"
     elif data["simulated"]:
         yield "no design satisfies all simulated constraints yet"
 
@@ -225,12 +229,14 @@ def _created(path: Path) -> Any:
 
 
 def _write_csv(result: Result, stream: Any) -> None:
-    header, rows = call_table(result.evaluations, _COLUMNS, list(by_name(result, result.x)))
+    names = list(by_name(result, result.x))
+    header, rows = call_table(result.evaluations, _COLUMNS, names, result.declared_outputs)
     csv.writer(stream).writerows(map(cell, row) for row in (header, *rows))
 
 
 def _write_json(result: Result, stream: Any) -> None:
     """Write a list with one object per call."""
+    parameters = parameters_of(result.parameters)
     calls = [
         {
             **{c: getattr(e, c) for c in _COLUMNS},
@@ -238,6 +244,7 @@ def _write_json(result: Result, stream: Any) -> None:
             "constraints": e.constraints,
             "violated": e.violated,
             "outputs": e.outputs,
+            "parameters": parameters,
         }
         for e in result.evaluations
     ]

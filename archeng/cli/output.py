@@ -13,6 +13,7 @@ import numpy as np
 
 from archeng.errors import SettingsError
 from archeng.plain_text import visible
+from archeng.records import parameters_of
 from archeng.result import Result
 
 
@@ -67,13 +68,22 @@ def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
         "stop_reason": result.stop_reason.name,
         "message": result.message,
         "objective": result.fun,
+        "objective_name": result.objective_name,
+        "objective_formula": result.objective_formula,
+        "parameters": parameters_of(result.parameters),
         "calls": result.nfev,
         "infeasible_calls": result.n_infeasible_calls,
         "failed_calls": len(result.failures),
         "design": by_name(result, result.x),
         "active": result.active,
         "simulated": {
-            s.name: {"value": s.value, "lower": s.lower, "upper": s.upper, "holds": s.holds}
+            s.name: {
+                "value": s.value,
+                "lower": s.lower,
+                "upper": s.upper,
+                "holds": s.holds,
+                "formula": s.formula,
+            }
             for s in result.simulated
         },
         "outputs": result.outputs,

@@ -17,7 +17,7 @@ from archeng.cli.study_import import OpenStudy, opened
 from archeng.cli.targets import journal_of, study_beside, study_or_file
 from archeng.errors import JournalError, SimulatorError, StudyFileError
 from archeng.journal import Journal, opened_journal
-from archeng.model import as_model
+from archeng.model import Model, as_model
 from archeng.options import LIMIT_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES, OnResume
 from archeng.result import Result, Status
 from archeng.runner import resume as resume_run
@@ -37,6 +37,7 @@ _FIXED = tuple(o.name for o in OPTIONS.values() if o.on_resume is OnResume.FIXED
     """\
   archeng run                                the study in this folder
   archeng run --workers 4 --max-evaluations 500
+  archeng run --parameter load=15e3 --parameter angles=0,30,60
   archeng run --force                        begin anew; the old journal is kept
   archeng run study.py --journal run.db      a single Python file instead of a folder
   archeng run --json --quiet | jq .objective
@@ -67,6 +68,8 @@ def run(
     given = {**flags.typed(options), "verbose": not quiet}
     with opened(target, object_name) as parts:
         keywords = {**parts.options, **given}
+        if "parameters" in keywords:
+            keywords["parameters"] = parts.parameters(given.get("parameters"))
         journal, again = keywords.get("journal"), ""
         if journal is not None:
             beside = isinstance(target, StudyFile) and options["journal"] is None
@@ -116,6 +119,8 @@ def resume(
             return _tell(resume_run(file, **keywords), file, again, output, as_json)
         parts = stack.enter_context(opened(target, object_name))
         own, model = dict(parts.options), parts.model
+        if isinstance(model, Model):
+            model = parts.with_parameters()
         arguments = {k: v for k, v in own.items() if k not in OPTIONS}
         if arguments:  # such as the bounds of an nlp dictionary
             model = as_model(model, objective=parts.simulator is None, **arguments)

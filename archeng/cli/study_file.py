@@ -14,6 +14,8 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+import numpy as np
+
 from archeng.checks import Check, did_you_mean
 from archeng.errors import SettingsError, StudyFileError
 from archeng.options import OPTIONS, two_limits
@@ -51,11 +53,16 @@ class StudyFile:
     workers: Source | None  # a function that makes the workers; plain workers are in ``options``
     journal: Path
     options: Mapping[str, Any]  # keywords of `archeng.solve`
+    lines: Mapping[KeyPath, int]  # of all keys, for what only the model can tell
 
     @property
     def folder(self) -> Path:
         """The folder of the study."""
         return self.path.parent
+
+    def problem(self, key: KeyPath, text: str) -> StudyFileError:
+        """Return an error that names a key and its line."""
+        return StudyFileError(f"{self.path.name}:{self.lines[key]}: {'.'.join(key)}: {text}")
 
 
 def read_study(path: str | Path) -> StudyFile:
@@ -106,6 +113,8 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         options["simulated"] = {
             k: (v.get("lower"), v.get("upper")) for k, v in data["simulated"].items()
         }
+    if data.get("parameters"):
+        options["parameters"] = dict(data["parameters"])
     if data.get("settings"):
         options["settings"] = Settings(**data["settings"])
     workers = None
@@ -119,6 +128,7 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         workers=workers,
         journal=checker.path(("run", "journal"), run.get("journal", _JOURNAL)),
         options=options,
+        lines=checker.lines,
     )
 
 
@@ -130,7 +140,7 @@ class _Checker:
         self.problems: list[tuple[int, str]] = []
 
     @cached_property
-    def _lines(self) -> dict[KeyPath, int]:
+    def lines(self) -> dict[KeyPath, int]:
         return key_lines(self._text)
 
     def check(self, data: Mapping[str, Any]) -> None:
@@ -149,7 +159,7 @@ class _Checker:
             self._unknown((section, key), list(keys))
             return
         try:
-            (_limits if keys is None else keys[key])(key, value)
+            (_OF_ANY_NAME[section] if keys is None else keys[key])(key, value)
         except SettingsError as error:
             said = str(error).removeprefix(key).removeprefix(":").strip()
             self.add((section, key), said.removesuffix("."))
@@ -165,7 +175,7 @@ class _Checker:
         self.add(path, f"unknown {'key' if len(path) > 1 else 'section or key'}.{hint}")
 
     def add(self, path: KeyPath, text: str) -> None:
-        line = self._lines.get(path) or self._lines.get(path[:-1]) or 1
+        line = self.lines.get(path) or self.lines.get(path[:-1]) or 1
         self.problems.append((line, f"{'.'.join(path)}: {text}"))
 
     def source(self, key: KeyPath, text: str) -> Source:
@@ -255,6 +265,22 @@ def _limits(key: str, value: Any) -> None:
     two_limits(key, (value.get("lower"), value.get("upper")))
 
 
+def _parameter(key: str, value: Any) -> None:
+    """Check the value of a parameter: ``15e3``, ``[1, 2]``, or a matrix as a list of its rows."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.array("")
+    numbers = array.dtype.kind in "iuf" and array.size > 0 and array.ndim <= 2
+    if not numbers or not np.all(np.isfinite(array)):
+        raise SettingsError(
+            f"{key} must be a finite number, or a list of them such as [1.0, 2.0], got {value!r}."
+        )
+
+
+_OF_ANY_NAME: Mapping[str, Check] = {"simulated": _limits, "parameters": _parameter}
+"""Sections whose keys are names of the model, with the check of their values."""
+
 _FILES: Mapping[str, Check] = {
     "name": _name,
     "model": partial(_file, endings=(".py", ".nl")),
@@ -272,7 +298,7 @@ def _section(name: str) -> dict[str, Check]:
 SECTIONS: Mapping[str, Mapping[str, Check] | None] = {
     "study": {k: c for k, c in _FILES.items() if k != "journal"} | _section("study"),
     "run": _section("run") | {"journal": _journal, "workers": _workers},
-    "simulated": None,  # any name
+    **dict.fromkeys(_OF_ANY_NAME),
     "settings": {f.name: f.metadata["check"] for f in fields(Settings)},
 }
 """Every key of every section, with its check."""

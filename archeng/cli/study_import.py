@@ -19,6 +19,7 @@ from typing import Any
 
 import cloudpickle
 
+from archeng.checks import did_you_mean
 from archeng.cli.study_file import StudyFile
 from archeng.errors import ArchengError, ModelError
 from archeng.model import Model, as_model, is_importable, is_pyomo, of_casadi
@@ -35,6 +36,19 @@ class OpenStudy:
     options: Mapping[str, Any]
     workers: Any = field(default_factory=contextlib.nullcontext)
     """Context manager that gives the workers; of `nullcontext` none."""
+
+    def parameters(self, typed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return values of parameters by name: those of the study, and those that were typed."""
+        values = {**self.options.get("parameters", {}), **(typed or {})}
+        if isinstance(self.model, Model):
+            self.model.with_parameters(values)  # raises if it has no such parameters
+        return values
+
+    def with_parameters(self, typed: Mapping[str, Any] | None = None) -> Model:
+        """Return the model with the values of its parameters."""
+        values = self.parameters(typed)
+        model = as_model(self.model, objective=self.simulator is None, parameters=tuple(values))
+        return model.with_parameters(values) if values else model
 
 
 @contextlib.contextmanager
@@ -64,6 +78,7 @@ def _from_toml(
     if study.workers is not None:
         workers = _workers(module(study.workers.path.resolve()), str(study.workers.name))
     _send_by_value(study.folder, own)
+    _check_parameters(study, model)
     options = {**study.options, "journal": study.journal}
     return OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
 
@@ -85,6 +100,23 @@ def _workers(module: ModuleType, name: str) -> Iterator[Any]:
         if workers is None:
             raise ModelError(f"{file}: {name}() returned nothing; expected a Dask client, ...")
         yield workers
+
+
+def _check_parameters(study: StudyFile, model: Any) -> None:
+    """Raise, with the line, if the study has a parameter that the model has not, or not so."""
+    if not isinstance(model, Model):  # an imported one: when it is imported
+        return
+    names = [p.name for p in model.parameters]
+    for name, value in study.options.get("parameters", {}).items():
+        key = ("parameters", name)
+        if name not in names:
+            have = f"there are {', '.join(names)}" if names else "it has none"
+            hint = did_you_mean(name, names) or f" In the model {have}"
+            raise study.problem(key, f"unknown parameter.{hint}")
+        try:
+            model.with_parameters({name: value})
+        except ModelError as error:
+            raise study.problem(key, str(error)) from error
 
 
 def _object(module: ModuleType, name: str) -> Any:

@@ -12,7 +12,7 @@ from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
 from archeng.errors import StudyFileError
 from archeng.journal import opened_journal
-from archeng.records import CallRecord
+from archeng.records import CallRecord, parameters_of
 from archeng.result import Result
 from archeng.runner import read_journal
 
@@ -98,6 +98,9 @@ class JournalRun:
             "machine": self.header["machine"],
             "moves": [{k: move[k] for k in _MOVE} for move in self.moves],
             "seed": result.provenance["seed"],
+            "parameters": parameters_of(result.parameters),
+            "objective_name": result.objective_name,
+            "objective_formula": result.objective_formula,
             "calls": result.nfev,
             "max_evaluations": self.options["max_evaluations"],
             "calls_by_status": dict(sorted(Counter(e.status for e in result.evaluations).items())),
@@ -105,7 +108,7 @@ class JournalRun:
             "infeasible_calls": result.n_infeasible_calls,
             "violated_calls": {
                 name: sum(name in e.violated for e in result.evaluations)
-                for name in self.options["simulated"]
+                for name in (s.name for s in result.simulated)
             },
             "simulator_seconds": sum(e.seconds for e in result.evaluations),
             "archeng_seconds": sum(g.repair_seconds + g.strategy_seconds for g in result.history),
@@ -122,6 +125,7 @@ class JournalRun:
                 "design": self.design,
                 "constraints": dict(best.constraints),
                 "outputs": dict(best.outputs),
+                "declared_outputs": {o.name: o.value for o in result.outputs_at_best},
             },
             "resume": self.how_to_resume(),
         }

@@ -129,6 +129,7 @@ class Handler(ABC, Generic[S]):
     state_type: type[S]  # what `init` returns: needed to read it from a file
     outside: ClassVar[bool] = False  # whether designs that violate constraints are simulated
     handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
+    multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:
         self._repairer, self._team = parts.repairer, parts.team

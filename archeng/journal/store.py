@@ -341,8 +341,7 @@ def finished_designs(
             raise JournalError(
                 f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
             )
-        model = journal.header()["model"] or {}
-        before = {p["name"]: p["values"] for p in model.get("parameters", ())}
+        before = {p["name"]: p["values"] for p in journal.header().get("parameters") or ()}
         now = {p.name: p.values.tolist() for p in parameters}
         return {
             call.x.tobytes(): call

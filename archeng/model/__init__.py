@@ -11,7 +11,7 @@ from archeng.model.convert import (
 )
 from archeng.model.declarations import Sense
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
-from archeng.model.formulas import Formulas
+from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
@@ -19,7 +19,13 @@ from archeng.model.nl import from_nl
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import ModelValues, copy_of, from_pyomo, has_objective, is_pyomo
 from archeng.model.quantities import RESERVED, Output, Parameter
-from archeng.model.tables import model_variables, number, text_table
+from archeng.model.tables import (
+    model_formulas,
+    model_quantities,
+    model_variables,
+    number,
+    text_table,
+)
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
 from archeng.model.variable import Variable
 
@@ -31,6 +37,7 @@ __all__ = [
     "RESERVED",
     "Constraint",
     "FeasibleSet",
+    "FormulaTexts",
     "Formulas",
     "Model",
     "ModelValues",
@@ -45,6 +52,7 @@ __all__ = [
     "compile_model",
     "copy_of",
     "differences",
+    "formulas_of",
     "from_data",
     "from_nl",
     "from_nlp",
@@ -54,6 +62,8 @@ __all__ = [
     "has_objective",
     "is_importable",
     "is_pyomo",
+    "model_formulas",
+    "model_quantities",
     "model_variables",
     "number",
     "of_casadi",

@@ -15,6 +15,7 @@ from archeng.checks import choice, named_options, shown
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.advice import ONE_OBJECTIVE
 from archeng.model.constraint import Constraint, with_defaults
+from archeng.model.formula_text import formula_texts
 from archeng.model.quantities import Output, Parameter
 from archeng.model.symbols import Family, check_known, check_rows, parts, put_in
 from archeng.model.tables import ViolationTable, model_table, violation_table
@@ -127,6 +128,10 @@ class Declarations:
         ModelError
             For a name that is no parameter of the model, or a value of another shape.
         """
+        if values is not None and not isinstance(values, Mapping):
+            raise ModelError(
+                f"Parameters must be a mapping from their names to values, got {shown(values)}."
+            )
         given, known = {**(values or {}), **more}, self._parameters.records
         strange = [name for name in given if name not in known]
         if strange:
@@ -173,6 +178,19 @@ class Declarations:
     def simulated(self) -> tuple[Constraint, ...]:
         """The constraints with outputs in them, with parameters put in."""
         return tuple(parts(self.declared, self._outputs, self._parameters, held=True))
+
+    def formula_texts(self) -> list[str]:
+        """Return objective, if there is one, and rows of :attr:`simulated` as texts.
+
+        They have the names of variables, parameters and outputs in them.
+        """
+        written = parts(self.declared, self._outputs, Family(self._type), held=True)
+        expressions = [] if self._objective is None else [self._objective]
+        expressions += [row.expression for c in written for row in c.rows]
+        families = [family for _, family in self._families()]
+        symbols = [s for family in families for s in family.symbols]
+        records = [r for family in families for r in family.records.values()]
+        return formula_texts(expressions, symbols, records)
 
     @property
     def functions(self) -> tuple[Any, ...]:

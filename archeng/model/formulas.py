@@ -9,7 +9,7 @@ pieces, a constraint with an upper limit holds if all of its pieces are below it
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ from archeng.model.variable import Floats
 
 if TYPE_CHECKING:
     from archeng.model.declarations import Declarations
-
-_LONGEST = 120  # characters of a formula in a table
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,9 @@ class Pieces:
     smooth: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Formulas:
-    """Compiled formulas of a model with outputs. Made by :func:`compile_formulas`.
+@dataclass(frozen=True)
+class FormulaTexts:
+    """Formulas of a model with outputs, as they are shown. A journal can hold those of any model.
 
     Attributes
     ----------
@@ -75,6 +73,20 @@ class Formulas:
     rows : tuple of FormulaRow, length m
     objective, objective_name : str
         The formula's text, empty if the simulator returns the objective itself; and its name.
+    """
+
+    outputs: tuple[Output, ...]
+    rows: tuple[FormulaRow, ...]
+    objective: str
+    objective_name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas(FormulaTexts):
+    """Compiled formulas of a model with outputs. Made by :func:`compile_formulas`.
+
+    Attributes
+    ----------
     values : FastFunction
         (x, z) to the objective, to be minimised (0 if there is no formula), and the rows: (1 + m,).
     uses : ndarray of bool, shape (1 + m, q)
@@ -82,13 +94,14 @@ class Formulas:
     pieces : Pieces
     """
 
-    outputs: tuple[Output, ...]
-    rows: tuple[FormulaRow, ...]
-    objective: str
     values: FastFunction
     uses: NDArray[np.bool_]
     pieces: Pieces
-    objective_name: str = ""
+
+    @cached_property
+    def texts(self) -> FormulaTexts:
+        """Only what is shown."""
+        return FormulaTexts(**{f.name: getattr(self, f.name) for f in fields(FormulaTexts)})
 
     @cached_property
     def q(self) -> int:
@@ -99,6 +112,11 @@ class Formulas:
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows."""
         return tuple(row.name for row in self.rows)
+
+    @cached_property
+    def smooth_objective(self) -> bool:
+        """Whether the objective has no kinks: it is one smooth piece."""
+        return self.pieces.smooth and int(np.sum(self.pieces.owner < 0)) == 1
 
     def at(self, x: Floats, z: Floats) -> tuple[float, Floats]:
         """Return objective, to be minimised, and rows (m,) at x (n,) with outputs z (q,)."""
@@ -124,17 +142,13 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
     sign = -1.0 if model.objective_sense == "maximize" else 1.0
     first = sign * model.objective if model.has_objective else type(model.symbols)(0.0)
     x, z, scalars = _of_free(model, [first, *expressions], free, template)
-    rows = [
-        FormulaRow(label, float(low), float(high), formula_text(row.expression), c.source)
-        for c in constraints
-        for label, row, low, high in zip(c.row_names(), c.rows, *c.limits(), strict=True)
-    ]
+    objective, rows = formulas_of(model)
     together = ca.vertcat(*scalars)
     uses = ca.DM(ca.jacobian_sparsity(together, z), 1).full() > 0
     return Formulas(
         outputs=model.outputs,
         rows=tuple(rows),
-        objective=formula_text(model.declared_objective) if model.has_objective else "",
+        objective=objective,
         values=FastFunction.of("formulas", [x, z], [together]),
         uses=uses.reshape(len(scalars), z.numel()),
         pieces=_pieces(scalars, rows, x, z),
@@ -142,22 +156,16 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
     )
 
 
-def formula_text(expression: Any) -> str:
-    """Return a formula as CasADi writes it, cut if it is long."""
-    text = str(expression)
-    if text.startswith("(") and text.endswith(")") and _closes_last(text):
-        text = text[1:-1]
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def _closes_last(text: str) -> bool:
-    """Whether the first bracket is closed by the last character."""
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if depth == 0:
-            return k == len(text) - 1
-    return False
+def formulas_of(model: Declarations) -> tuple[str, list[FormulaRow]]:
+    """Return the objective, empty if there is none, and the rows with outputs, as texts."""
+    texts = iter(model.formula_texts())
+    objective = next(texts) if model.has_objective else ""
+    rows = [
+        FormulaRow(label, float(low), float(high), next(texts), c.source)
+        for c in model.simulated
+        for label, low, high in zip(c.row_names(), *c.limits(), strict=True)
+    ]
+    return objective, rows
 
 
 def _of_free(

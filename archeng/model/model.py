@@ -203,8 +203,10 @@ class Model(Declarations):
 
         Without outputs in the model ``solve`` needs no simulator. ``name`` is shown in tables.
         """
+        if not isinstance(name, str):
+            raise ModelError(f"The name of an objective must be a text, got {shown(name)}.")
         self.set_objective(expression)
-        self.objective_name = text("name", name, ModelError) if name else ""
+        self.objective_name = name
 
     @named_options(ModelError)
     def maximize(self, expression: Any, *, name: str = "") -> None:

@@ -77,22 +77,17 @@ class Parameter(Quantity):
     def declared(cls, name: Any, value: Any, unit: Any) -> Parameter:
         """Check what the engineer typed; the shape is that of the value."""
         dims = checked_shape("Parameter", name, unit, ())
-        try:
-            array = floats(value)
-        except ValueError as error:
-            raise ModelError(_no_value(name, value)) from error
+        array = _numbers(name, value)
         if array.ndim > 2 or array.size == 0:
             raise ModelError(_no_value(name, value))
         return cls(name, array.shape or dims, unit or "").with_value(value)
 
     def with_value(self, value: Any) -> Parameter:
         """Return the same parameter with another value."""
-        try:
-            flat = self.flat(value)
-        except ValueError as error:
-            raise ModelError(_no_value(self.name, value)) from error
+        array = _numbers(self.name, value)
+        flat = self.flat(array)
         if flat is None:
-            shape = np.shape(np.asarray(value))
+            shape = array.shape
             raise ModelError(f"Parameter {self.name!r}: expected shape {self.shape}, got {shape}.")
         if not np.all(np.isfinite(flat)):
             raise ModelError(_no_value(self.name, value))
@@ -120,6 +115,16 @@ class Parameter(Quantity):
 
 def _shape(record: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(d) for d in record["shape"])
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    """Return the value of a parameter as an array; truth values and texts are no numbers."""
+    try:
+        if np.asarray(value).dtype.kind in "bUS":
+            raise ValueError("not numbers")
+        return floats(value)
+    except Exception as error:  # an object may raise anything
+        raise ModelError(_no_value(name, value)) from error
 
 
 def _no_value(name: str, value: Any) -> str:

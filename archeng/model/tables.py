@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from archeng.model.domain import DIGITS, Domain
+from archeng.model.formulas import formulas_of
 from archeng.model.variable import Floats, Variable
 
 if TYPE_CHECKING:
@@ -55,10 +56,22 @@ def model_quantities(parameters: Sequence[Parameter], outputs: Sequence[Output])
     return text + ("\n\n" + text_table(("output", "unit"), names) if names else "")
 
 
+def model_formulas(model: Declarations, with_objective: bool = True) -> str:
+    """Return a table of the rows with outputs, and the objective; empty without either."""
+    objective, rows = formulas_of(model)
+    cells = [(r.name, number(r.lower), number(r.upper), r.text, r.source) for r in rows]
+    header = ("simulated row", "lower", "upper", "formula", "source")
+    text = "\n\n" + text_table(header, cells) if cells else ""
+    if objective and with_objective:
+        name = f" {model.objective_name} =" if model.objective_name else ""
+        text += f"\n\n{model.objective_sense}{name} {objective}"
+    return text
+
+
 def model_table(model: Declarations) -> str:
     """Return the text of ``print(model)``."""
-    constraints, simulated = model.constraints, model.simulated
-    rows = sum(len(c.rows) for c in (*constraints, *simulated))
+    constraints = model.constraints
+    rows = sum(len(c.rows) for c in (*constraints, *model.simulated))
     text = f"model {model.name}: {model.n_variables} variables, {rows} rows\n\n"
     text += model_variables(model.variables)
     text += model_quantities(model.parameters, model.outputs)
@@ -69,12 +82,9 @@ def model_table(model: Declarations) -> str:
             limit = f"{number(row.lower)} +- {half:.3g}" if equal else number(row.lower)
             kind = "equality" if equal else "inequality"
             second.append((label, limit, number(row.upper), kind, c.source))
-    for c in simulated:
-        for label, low, high in zip(c.row_names(), *c.limits(), strict=True):
-            second.append((label, number(low), number(high), "simulated", c.source))
     if second:
         text += "\n\n" + text_table(("constraint", "lower", "upper", "kind", "source"), second)
-    return text
+    return text + model_formulas(model)
 
 
 @dataclass(frozen=True)

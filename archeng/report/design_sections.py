@@ -16,10 +16,12 @@ from archeng.report.figures.calls import times
 from archeng.report.figures.designs import MOST_PANELS, free_variables
 from archeng.report.html import Html, facts, paragraph, picture, table
 from archeng.report.text import (
-    SIMULATED_HEADER,
+    OUTPUT_HEADER,
+    formulas_of,
     gain_text,
     optimality_text,
-    simulated_cells,
+    output_cells,
+    simulated_table,
     variable_cells,
 )
 from archeng.result import Result
@@ -28,6 +30,7 @@ _BEST = 10  # designs in the table of the best
 _COLUMNS = 8  # variables in that table
 _NAMES = 10  # active constraints that are named
 _AT_BOUND = 1e-6  # nearer to a bound than this, relative to the distance of the bounds: at it
+_UNKNOWN = "a constraint that only the simulator knows"
 _ROUNDING = 1e-9  # a value that far from a limit of 0 is shown as 0
 
 
@@ -36,7 +39,10 @@ def summary(result: Result) -> list[Html]:
     budget = (result.provenance.get("options") or {}).get("max_evaluations")
     has_design = math.isfinite(result.fun)
     pairs = [
-        ("best objective", f"{result.fun:.6g}" if has_design else "none yet"),
+        (
+            f"best {short(result.objective_name, 40) or 'objective'}",
+            f"{result.fun:.6g}" if has_design else "none yet",
+        ),
         ("simulator calls", f"{result.nfev} of {budget}" if budget else str(result.nfev)),
     ]
     if result.simulated and has_design:
@@ -77,19 +83,23 @@ def best_design(result: Result) -> list[Html]:
     rows = [(*variable_cells(v), bound) for v, bound in zip(variables, bounds, strict=True)]
     header = ("variable", "value", "unit", "lower", "upper", "at bound")
     marked = [k for k, bound in enumerate(bounds) if bound]
+    named = f" {result.objective_name}" if result.objective_name else ""
     elements = [
-        paragraph(f"Objective: {result.fun:.10g} ({sense})."),
+        paragraph(f"Objective{named}: {result.fun:.10g} ({sense})."),
         table("Variables", header, rows, "lrlrrl", marked, places),
     ]
     if result.simulated:
-        rows = [simulated_cells(s) for s in result.simulated]
+        columns, cells = simulated_table(result)
         violated = [k for k, s in enumerate(result.simulated) if not s.holds]
-        title = "Simulated constraints"
-        elements.append(table(title, SIMULATED_HEADER, rows, "lrrrr", violated))
-    if result.outputs:
-        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
+        align = "lrrrr" + "l" * (len(columns) - 5)
+        elements.append(table("Simulated constraints", columns, cells, align, violated))
+    if result.outputs_at_best:
+        title = "Outputs of the simulator"
+        elements.append(table(title, OUTPUT_HEADER, output_cells(result), "lrl"))
+    if result.other_outputs:
+        others = [(name, _output(value)) for name, value in result.other_outputs.items()]
         title = "Other outputs of the simulator"
-        elements.append(table(title, ("output", "value"), outputs, "lr"))
+        elements.append(table(title, ("output", "value"), others, "lr"))
     return elements
 
 
@@ -160,7 +170,8 @@ def constraints(result: Result) -> list[Html]:
         elements.append(paragraph(f"Note: {result.provenance['incomplete']}."))
     if "simulated" in kinds:
         count, total = sum(bool(e.violated) for e in result.evaluations), len(result.evaluations)
-        text = f"{count} of {total} calls violated a constraint that only the simulator knows."
+        what = "a simulated constraint" if formulas_of(result) else _UNKNOWN
+        text = f"{count} of {total} calls violated {what}."
         caption = "Simulated constraints over the calls. Red: violated."
         elements += [paragraph(text), picture("simulated", caption)]
     none = "There is no design yet at which constraints could be active."
@@ -174,8 +185,13 @@ def _activity(result: Result) -> Html:
     blocking.sort(key=lambda a: (not a.active, -np.nan_to_num(a.gain, nan=-1.0), -a.repaired))
     rows = [_activity_row(a, at_best.get(a.name)) for a in blocking]
     marked = [k for k, a in enumerate(blocking) if a.active]
-    header = ("constraint", "kind", "active", "value", "limits", "blocked calls", "gain per unit")
-    return table("Constraints that blocked designs", header, rows, "lllrrrr", marked)
+    header = ["constraint", "kind", "active", "value", "limits", "blocked calls", "gain per unit"]
+    formulas, align = formulas_of(result), "lllrrrr"
+    if any(a.name in formulas for a in blocking):
+        texts = (formulas.get(a.name, "-") for a in blocking)
+        rows = [(*row, text) for row, text in zip(rows, texts, strict=True)]
+        header, align = [*header, "formula"], f"{align}l"
+    return table("Constraints that blocked designs", header, rows, align, marked)
 
 
 def _activity_row(a: Activity, row: RowAtBest | SimulatedAtBest | None) -> tuple[str, ...]:

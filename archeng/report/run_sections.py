@@ -14,6 +14,7 @@ from archeng.plain_text import short
 from archeng.records import CallRecord, RowAtBest
 from archeng.report.figures.constraints import REPAIR_KINDS
 from archeng.report.html import Html, message, paragraph, picture, table
+from archeng.report.text import PARAMETER_HEADER, formulas_of, objective_text, parameter_cells
 from archeng.result import Result
 from archeng.settings import Settings
 
@@ -26,6 +27,7 @@ _LIMITS = {
     "restarts": "restarts, at most",
     "population_size": "candidates per generation",
 }
+_UNKNOWN = "that only the simulator knows"
 _ROWS = 40  # different messages in the table
 _MESSAGES = 12  # different messages of failed calls that are shown in full
 _LONGEST = 4000  # characters of a message
@@ -33,32 +35,51 @@ _VALUES = 12  # variables of a design beside a message
 
 
 def question(result: Result) -> list[Html]:
-    """Return variables, constraints, limits and budget."""
+    """Return variables, parameters, outputs, constraints, limits and budget."""
     sense = "Maximise" if result.maximize else "Minimise"
     explicit = [r for r in result.rows if r.kind != "bound"]
     n, m, k = len(result.x), len(explicit), len(result.simulated)
+    goal = objective_text(result) if result.objective_formula else "what the simulator returns"
     text = (
-        f"{sense} what the simulator returns over {n} variable{'s' * (n != 1)}, "
+        f"{sense} {goal} over {n} variable{'s' * (n != 1)}, "
         f"{m} explicit constraint{'s' * (m != 1)} besides bounds"
     )
     if k:
-        text += f" and {k} constraint{'s' * (k != 1)} that only the simulator knows"
+        known = "with outputs of the simulator" if formulas_of(result) else _UNKNOWN
+        text += f" and {k} constraint{'s' * (k != 1)} {known}"
     elements = [paragraph(text + "."), _variables(result)]
+    if result.parameters:
+        elements.append(table("Parameters", PARAMETER_HEADER, parameter_cells(result), "lrl"))
+    if result.declared_outputs:
+        names = [
+            (label, o.unit or "-") for o in result.declared_outputs for label in o.element_names()
+        ]
+        elements.append(table("Outputs of the simulator", ("output", "unit"), names, "ll"))
     if "incomplete" in result.provenance:
         elements.append(paragraph(f"Note: {result.provenance['incomplete']}."))
     if explicit:
         columns = ("constraint", "kind", "lower", "upper", "declared at")
         elements.append(table("Explicit constraints", columns, [*map(_row, explicit)], "llrrl"))
     if k:
-        limits = [(s.name, number(s.lower), number(s.upper)) for s in result.simulated]
-        header = ("simulated constraint", "lower", "upper")
-        elements.append(table("Limits of what the simulator returns", header, limits, "lrr"))
+        elements.append(_simulated(result))
     options = result.provenance.get("options") or {}
     budget = [(_LIMITS[o], _value(options[o])) for o in _LIMITS if options.get(o) is not None]
     if all(options.get(o) is None for o in ("max_evaluations", "max_time", "target")):
         budget.insert(0, (_LIMITS["max_evaluations"], "no limit: until the search converges"))
     elements.append(table("Budget", ("limit", "value"), budget, "lr"))
     return elements
+
+
+def _simulated(result: Result) -> Html:
+    """Return the limits of the simulated constraints, with formulas if there are some."""
+    limits = [(s.name, number(s.lower), number(s.upper)) for s in result.simulated]
+    header = ("simulated constraint", "lower", "upper")
+    if not formulas_of(result):
+        return table("Limits of what the simulator returns", header, limits, "lrr")
+    more = ((s.formula or "-", s.source or "-") for s in result.simulated)
+    rows = [(*cells, *about) for cells, about in zip(limits, more, strict=True)]
+    title = "Simulated constraints"
+    return table(title, (*header, "formula", "declared at"), rows, "lrrll")
 
 
 def _variables(result: Result) -> Html:

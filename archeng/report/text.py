@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from archeng.records import Activity, RowAtBest, SimulatedAtBest, VariableAtBest
 from archeng.result import Result
 from archeng.surrogate import Optimality
 
+PARAMETER_HEADER = ("parameter", "value", "unit")
+OUTPUT_HEADER = ("output", "value", "unit")
 SIMULATED_HEADER = ("simulated constraint", "value", "lower", "upper", "margin")
 
 
@@ -25,23 +27,29 @@ def result_text(result: Result) -> str:
         f"objective {result.fun:.10g} after {len(calls)} simulator calls, "
         f"{result.n_infeasible_calls} of them at infeasible designs",
     ]
+    if result.objective_formula:
+        parts.append(f"objective: {objective_text(result)}")
     if result.optimality is not None:
         parts.append(optimality_text(result.optimality))
     lines = [variable_cells(v) for v in result.variables_at_best]
     parts += ["", text_table(("variable", "value", "unit", "lower", "upper"), lines)]
+    if result.parameters:
+        parts += ["", text_table(PARAMETER_HEADER, parameter_cells(result))]
     if result.simulated:
-        lines = [simulated_cells(s, "VIOLATED") for s in result.simulated]
-        parts += ["", text_table(SIMULATED_HEADER, lines)]
+        parts += ["", text_table(*simulated_table(result, "VIOLATED"))]
         count = sum(bool(e.violated) for e in calls)
         parts.append(f"{count} of {len(calls)} calls violated a simulated constraint")
-    if result.outputs:
-        outputs = [(name, _output(value)) for name, value in result.outputs.items()]
-        parts += ["", text_table(("output", "value"), outputs)]
+    if result.outputs_at_best:
+        parts += ["", text_table(OUTPUT_HEADER, output_cells(result))]
+    if result.other_outputs:
+        others = [(name, _output(value)) for name, value in result.other_outputs.items()]
+        title = "other output" if result.outputs_at_best else "output"
+        parts += ["", text_table((title, "value"), others)]
     active = [r for r in result.rows if r.active]
     if active:
         parts += ["", _rows(active)]
     if any(a.active for a in result.activity):
-        parts += ["", _activity([a for a in result.activity if a.active])]
+        parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
     if any(np.isfinite(r.value) for r in result.rows):
         total = len(result.rows)
         parts += ["", f"{total - len(active)} of {total} constraints are not active"]
@@ -67,6 +75,42 @@ def _repairs(result: Result) -> str:
     )
 
 
+def objective_text(result: Result) -> str:
+    """Return the formula of the objective, with its name if it has one."""
+    name = f"{result.objective_name} = " if result.objective_name else ""
+    return name + result.objective_formula
+
+
+def formulas_of(result: Result) -> dict[str, str]:
+    """Return the formulas of simulated constraints by name; of those that have one."""
+    return {s.name: s.formula for s in result.simulated if s.formula}
+
+
+def parameter_cells(result: Result) -> list[tuple[str, ...]]:
+    """Return name, value and unit of every entry of the parameters."""
+    return [
+        (label, number(value), p.unit or "-")
+        for p in result.parameters
+        for label, value in zip(p.element_names(), p.values.tolist(), strict=True)
+    ]
+
+
+def output_cells(result: Result) -> list[tuple[str, ...]]:
+    """Return name, value and unit of every entry of the declared outputs."""
+    return [(o.name, _output(o.value), o.unit or "-") for o in result.outputs_at_best]
+
+
+def simulated_table(
+    result: Result, violated: str = "violated"
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of the simulated constraints, with formulas if there are some."""
+    cells = [simulated_cells(s, violated) for s in result.simulated]
+    if not formulas_of(result):
+        return SIMULATED_HEADER, cells
+    rows = [(*c, s.formula or "-") for c, s in zip(cells, result.simulated, strict=True)]
+    return (*SIMULATED_HEADER, "formula"), rows
+
+
 def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
     """Return name, value, unit and bounds of a variable."""
     return v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper)
@@ -84,14 +128,14 @@ def optimality_text(o: Optimality) -> str:
     return text
 
 
-def _activity(activity: Sequence[Activity]) -> str:
-    """Say what blocks the design, the largest gain first.
+def _activity(activity: Sequence[Activity], formulas: Mapping[str, str]) -> str:
+    """Say what blocks the design, the largest gain first; simulated rows with their formulas.
 
     Gains are estimates to first order, by a model of the objective; where its error is as large,
     the table says so.
     """
     ordered = sorted(activity, key=lambda a: (-np.nan_to_num(a.gain, nan=-1.0), -a.repaired))
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (
             a.name,
             f"{'violated ' * (a.kind == 'simulated')}{a.repaired} times",
@@ -100,7 +144,11 @@ def _activity(activity: Sequence[Activity]) -> str:
         )
         for a in ordered
     ]
+    header: tuple[str, ...]
     header = ("what blocks the design", "repaired onto it", "by (median)", "gain per unit relaxed")
+    if any(a.name in formulas for a in ordered):
+        lines = [(*line, formulas.get(a.name, "-")) for line, a in zip(lines, ordered, strict=True)]
+        header = (*header, "formula")
     return text_table(header, lines)
 
 

@@ -68,10 +68,12 @@ def activity_of(
         (row.name, row.kind, row.active, row.source, _repairs(evaluations, j))
         for j, row in enumerate(rows)
     ]
+    formulas = feasible_set.formulas
+    sources = {} if formulas is None else {row.name: row.source for row in formulas.rows}
     for i, name in enumerate(limits.names):
         violating = sum(name in e.violated for e in evaluations)
         unrepaired = np.full((violating, 2), np.nan)
-        about.append((name, "simulated", bool(blocked[i]), "", unrepaired))
+        about.append((name, "simulated", bool(blocked[i]), sources.get(name, ""), unrepaired))
     return tuple(
         Activity(
             name=name,
@@ -128,7 +130,7 @@ def _gains(
         return gains, errors
     x = fs.reduce(best.x)
     frame = frame_at(wide, x)
-    slopes_at_best = gradients(frame, data, limits)
+    slopes_at_best = gradients(frame, data, limits, fs.formulas)
     if slopes_at_best is None:
         return gains, errors
     values, jacobian = fs.values_and_jacobian(x)
@@ -140,8 +142,11 @@ def _gains(
     equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
     if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(slopes_at_best.objective))):
         return gains, errors
-    gains[active] = np.abs(multipliers(slopes_at_best.objective, outward, equality))
-    others = [np.abs(multipliers(g, outward, equality)) for g in slopes_at_best.others]
-    off = np.array(others).reshape(-1, len(outward)) - gains[active]
+    k, ties = len(outward), slopes_at_best.ties
+    outward = np.concatenate((outward, ties))  # pieces of a largest one push like limits
+    equality = np.append(equality, np.zeros(len(ties), dtype=bool))
+    gains[active] = np.abs(multipliers(slopes_at_best.objective, outward, equality))[:k]
+    others = [np.abs(multipliers(g, outward, equality))[:k] for g in slopes_at_best.others]
+    off = np.array(others).reshape(-1, k) - gains[active]
     errors[active] = np.sqrt(np.mean(off**2, axis=0)) if len(off) else np.nan
     return gains, errors

@@ -107,9 +107,13 @@ class Dispatcher:
         return [c.copy(known.get(p, c.known)) for p, c in enumerate(generation.candidates)]
 
     def settle(self, generation: OpenGeneration, position: int, told: Call) -> CallRecord:
-        """Return the record of a told call, or of the same design simulated before."""
+        """Return the record of a told call, or of the same design simulated before.
+
+        Nobody knows which parameters a told answer depends on: all of them, then.
+        """
         design, violation = self._gated(generation.candidates[position])
         known = self._ledger.known_outcomes({position: design}).get(position)
+        told = replace(told, parameters_read=tuple(sorted(design.parameters)))
         outcome = known or self._asked.completed(told, design.x)
         return self._taken(generation, position, outcome, violation)
 

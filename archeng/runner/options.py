@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from archeng.distribution import (
     initial_distribution,
 )
 from archeng.errors import ModelError, SettingsError
-from archeng.model import FeasibleSet, Formulas, Model, Sense
+from archeng.model import FeasibleSet, FormulaTexts, Model, Sense
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
@@ -45,17 +45,24 @@ class Options:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
 
-    def limits(self, formulas: Formulas | None) -> Limits:
+    def limits(self, formulas: FormulaTexts | None) -> Limits:
         """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""
         lower = [-math.inf if low is None else low for low, _ in self.simulated.values()]
         upper = [math.inf if high is None else high for _, high in self.simulated.values()]
         limits = Limits(tuple(self.simulated), np.array(lower, float), np.array(upper, float))
         rows = () if formulas is None else formulas.rows
-        twice = [row.name for row in rows if row.name in self.simulated]
-        if twice:
-            raise SettingsError(f"simulated: {twice} are constraints of the model already.")
+        self.check_names([row.name for row in rows])
         low, high = np.array([(row.lower, row.upper) for row in rows]).reshape(-1, 2).T
         return limits.after(tuple(row.name for row in rows), low, high)
+
+    def check_names(self, rows: Sequence[str]) -> None:
+        """Raise if ``simulated=`` has the name of a row of the model."""
+        twice = [name for name in rows if name in self.simulated]
+        if twice:
+            raise SettingsError(
+                f"simulated: {twice} are constraints of the model already, as formulas. Leave them "
+                "out, or choose other names."
+            )
 
     @property
     def sign(self) -> float:

@@ -13,7 +13,7 @@ from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet, Variable
+from archeng.model import FeasibleSet, FormulaTexts, Parameter, Variable
 from archeng.records import CallRecord, Generation, SimulatedAtBest
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
@@ -43,6 +43,7 @@ class VariablesOnly:
 
     name: str
     variables: tuple[Variable, ...]
+    parameters: tuple[Parameter, ...] = ()
 
     @property
     def n(self) -> int:
@@ -59,6 +60,7 @@ class Account:
     """A run as it stands: what a result is made of, from a run or from the journal of one."""
 
     feasible_set: FeasibleSet | VariablesOnly
+    texts: FormulaTexts | None  # of objective and rows that are formulas
     ledger: Ledger
     options: Options
     settings: Settings
@@ -76,7 +78,7 @@ def make_result(run: Account) -> Result:
     size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
     optimality = _optimality(run, best)
-    formulas = getattr(fs, "formulas", None)
+    texts = run.texts
     return Result(
         name=fs.name,
         x=x,
@@ -93,18 +95,17 @@ def make_result(run: Account) -> Result:
         activity=activity_of(fs, run.ledger, run.wide) if isinstance(fs, FeasibleSet) else (),
         optimality=optimality,
         provenance=_provenance(run),
-        parameters=getattr(fs, "parameters", ()),
-        declared_outputs=() if formulas is None else formulas.outputs,
-        objective_name="" if formulas is None else formulas.objective_name,
-        objective_formula="" if formulas is None else formulas.objective,
+        parameters=fs.parameters,
+        declared_outputs=() if texts is None else texts.outputs,
+        objective_name="" if texts is None else texts.objective_name,
+        objective_formula="" if texts is None else texts.objective,
     )
 
 
 def simulated_at(run: Account, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
     """Return every simulated constraint at the best design."""
     values, limits = {} if best is None else best.constraints, run.ledger.limits
-    formulas = getattr(run.feasible_set, "formulas", None)
-    about = {} if formulas is None else {r.name: (r.text, r.source) for r in formulas.rows}
+    about = {} if run.texts is None else {r.name: (r.text, r.source) for r in run.texts.rows}
     return tuple(
         SimulatedAtBest(
             name, values.get(name, float("nan")), float(low), float(high), *about.get(name, ())

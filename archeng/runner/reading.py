@@ -25,7 +25,13 @@ from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
 from archeng.runner.outcome import Account, VariablesOnly, make_result
-from archeng.runner.stored import Standing, check_designs, stored_model
+from archeng.runner.stored import (
+    Standing,
+    check_designs,
+    stored_model,
+    stored_parameters,
+    stored_texts,
+)
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
@@ -97,14 +103,16 @@ class JournalReader:
         fs, calls = self._model(header), list(journal.calls())
         if fs is not None:
             check_designs(self.path, fs, (stored.call for stored in calls))
-        space = fs or VariablesOnly(str(header["name"]), _variables(header))
-        formulas = None if fs is None else fs.formulas
+        space = fs or VariablesOnly(
+            str(header["name"]), _variables(header), stored_parameters(header)
+        )
+        texts = stored_texts(header)
         ledger = Ledger(
             space,
-            options.limits(formulas),
+            options.limits(texts),
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
-            formulas=formulas,
+            formulas=None if fs is None else fs.formulas,
         )
         ledger.load(self.path, journal.generations(), calls, standing.generation)
         ledger.add_unfinished()
@@ -123,6 +131,7 @@ class JournalReader:
         result = make_result(
             Account(
                 feasible_set=space,
+                texts=texts,
                 ledger=ledger,
                 options=options,
                 settings=Settings.from_stored(header["settings"]),

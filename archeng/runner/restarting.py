@@ -156,6 +156,8 @@ class RestartingSearch:
         if old.number >= self.max_restarts:
             return replace(state, restarts=replace(old, ended=ended), stop_reason=reasons[0])
         bipop, regime = old.bipop.spent(old.regime, spent, lowest).next(state.rng)
+        if self.handler.multistart:
+            regime = bipop.first()
         point, points = self.starts.next(old.points, state.rng)
         restarts = Restarts(old.number + 1, ended, bipop, regime, points, n_calls)
         search = self._search(point, regime)

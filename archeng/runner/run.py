@@ -113,10 +113,9 @@ class Run:
         """Take everything that does not depend on where the run stands."""
         self.model, self.simulator = setup.model, setup.simulator
         self.options, self.settings, self.seed = setup.options, setup.settings, setup.seed
-        self.feasible_set = setup.feasible_set
+        self.feasible_set, self._texts = setup.feasible_set, setup.texts
         self.stop_reason: StopReason | None = None
-        self._runtime = setup.runtime
-        self._begin = time.monotonic()
+        self._runtime, self._begin = setup.runtime, time.monotonic()
         self.ledger, self.search, self._team = assemble(setup)
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
@@ -183,6 +182,7 @@ class Run:
         return make_result(
             Account(
                 feasible_set=self.feasible_set,
+                texts=self._texts,
                 ledger=self.ledger,
                 options=self.options,
                 settings=self.settings,

@@ -19,7 +19,9 @@ from archeng.journal import finished_designs
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
+    FormulaTexts,
     Model,
+    Sense,
     as_model,
     check_import_options,
     compile_model,
@@ -64,6 +66,7 @@ class Setup:
     model: Model
     simulator: Simulator | None
     feasible_set: FeasibleSet
+    texts: FormulaTexts | None  # of objective and rows that are formulas
     options: Options
     settings: Settings
     runtime: Runtime
@@ -110,20 +113,14 @@ def new_setup(
     own = simulator is None and model.has_objective and not model.outputs
     if simulator is not None and is_pyomo(source) and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
-    by_formula = model.has_objective and (own or bool(model.outputs))
-    if chosen.get("sense") is None:
-        chosen["sense"] = model.objective_sense if by_formula else "minimize"
-    elif by_formula and not own and chosen["sense"] != model.objective_sense:
-        raise SettingsError(
-            f"sense={chosen['sense']!r}, but the model says {model.objective_sense!r}: leave it "
-            "out, or change the model."
-        )
-    options = Options(**chosen)
+    options = Options(**{**chosen, "sense": checked_sense(model, chosen.get("sense"), own)})
     data = None
     if runtime.journal is not None:
         model, data = stored_form(model)
     call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
+    options.check_names([row.name for row in feasible_set.rows])
+    texts = _texts(model, feasible_set, own)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
     wide = start_distribution(model, feasible_set, sigma)
@@ -133,6 +130,7 @@ def new_setup(
         model=model,
         simulator=call,
         feasible_set=feasible_set,
+        texts=texts,
         options=options,
         settings=settings,
         runtime=runtime,
@@ -140,10 +138,35 @@ def new_setup(
         start=first,
         wide=wide,
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
-        header=header(model, data, options, settings, number, wide, own)
+        header=header(model, data, options, settings, number, wide, own, texts)
         if runtime.journal is not None
         else {},
     )
+
+
+def checked_sense(model: Model, given: Any, own: bool) -> Sense:
+    """Return whether a run minimises or maximises; a model with a formula of outputs says it.
+
+    ``own``: there is no simulator, only the model's own objective.
+    """
+    sense: Sense | None = OPTIONS["sense"].checked(given)
+    by_formula = model.has_objective and (own or bool(model.outputs))
+    if sense is None:
+        return model.objective_sense if by_formula else "minimize"
+    if by_formula and not own and sense != model.objective_sense:
+        raise SettingsError(
+            f"sense={sense!r}, but the objective of the model is a formula to "
+            f"{model.objective_sense}: leave sense out, or change the model."
+        )
+    return sense
+
+
+def check_limits_and_sense(model: Model, options: Mapping[str, Any], simulator: Any) -> None:
+    """Raise if ``simulated`` or ``sense`` of the options contradict the model."""
+    own = simulator is None and not model.outputs
+    checked_sense(model, options.get("sense"), own)
+    named = [name for c in (*model.constraints, *model.simulated) for name in c.row_names()]
+    Options(simulated=options.get("simulated", {})).check_names(named)
 
 
 def stored_setup(
@@ -175,6 +198,7 @@ def stored_setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
         feasible_set=feasible_set,
+        texts=_texts(model, feasible_set, stored["own_objective"]),
         options=options,
         settings=stored_settings(stored, settings),
         runtime=runtime,
@@ -210,9 +234,9 @@ def _simulator(
     check_simulator(simulator)
     if on_model:
         return OnPyomoModel(simulator, source)
-    check = getattr(simulator, "check_variables", None)
+    check = getattr(simulator, "check_model", None)
     if check is not None:
-        check(model.variables)
+        check(model)
     return simulator  # type: ignore[no-any-return]
 
 
@@ -228,6 +252,16 @@ def _compiled(model: Model) -> FeasibleSet:
             ", ".join(implied),
         )
     return feasible_set
+
+
+def _texts(model: Model, feasible_set: FeasibleSet, own: bool) -> FormulaTexts | None:
+    """Return what is shown of formulas; ``own``: the model's own objective is all there is."""
+    if feasible_set.formulas is not None:
+        return feasible_set.formulas.texts
+    if not own:
+        return None
+    (objective,) = model.formula_texts()
+    return FormulaTexts((), (), objective, model.objective_name)
 
 
 def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]:

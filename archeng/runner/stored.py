@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.codec import encode
+from archeng.codec import decode, encode
 from archeng.distribution import Distribution, initial_distribution
 from archeng.errors import JournalError, ModelError
 from archeng.handlers import Search
@@ -22,6 +22,7 @@ from archeng.journal import Journal
 from archeng.ledger import Ledger
 from archeng.model import (
     FeasibleSet,
+    FormulaTexts,
     Model,
     Parameter,
     as_model,
@@ -68,6 +69,7 @@ def header(
     seed: int,
     wide: Distribution,
     own_objective: bool,
+    texts: FormulaTexts | None,
 ) -> dict[str, Any]:
     """Return what is stored once, when a run begins."""
     return {
@@ -84,9 +86,42 @@ def header(
         "wide": encode(wide),
         "model": data,
         "variables": [encode(v) for v in model.variables] if data is None else None,
+        "parameters": [p.to_data() for p in model.parameters],
+        "formulas": None if texts is None else encode(texts),
         "fingerprint": fingerprint(model, data),
         **_about_black_box(model),
     }
+
+
+def stored_texts(stored: Mapping[str, Any]) -> FormulaTexts | None:
+    """Return the formulas of a journal as they are shown; older journals have none."""
+    texts = stored.get("formulas")
+    return None if texts is None else decode(FormulaTexts, texts)
+
+
+def stored_parameters(stored: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """Return the parameters of a journal with their values; older journals have none."""
+    return tuple(Parameter.from_data(p) for p in stored.get("parameters") or ())
+
+
+def with_stored_parameters(model: Model, stored: Mapping[str, Any]) -> Model:
+    """Return a model with the parameters of a journal, which count in a run that goes on.
+
+    Those that the journal has not, or has with another shape, stay: they make another model.
+    """
+    before = {p.name: p for p in stored_parameters(stored)}
+    changed = {}
+    for p in model.parameters:
+        old = before.get(p.name, p)
+        if old.shape == p.shape and not np.array_equal(old.values, p.values):
+            changed[p.name] = old.value
+            logger.warning(
+                "the run goes on with %s = %s of its journal, not with %s of the model",
+                p.name,
+                old.value,
+                p.value,
+            )
+    return model.with_parameters(changed) if changed else model
 
 
 def _about_black_box(model: Model) -> dict[str, Any]:
@@ -102,17 +137,17 @@ def given_model(stored: Mapping[str, Any], source: Any) -> Model | None:
 
     An imported model has the parameters and the black boxes of the journal.
     """
-    if source is None or isinstance(source, Model):
-        return source
-    boxes, data = stored.get("black_boxes"), stored["model"] or {}
-    parameters = [Parameter.from_data(record) for record in data.get("parameters", ())]
+    if source is None:
+        return None
+    boxes = stored.get("black_boxes")
+    names = [] if boxes is None or isinstance(source, Model) else boxes["names"]
     model = as_model(
         source,
         objective=stored["own_objective"] if boxes is None else boxes["objective"],
-        parameters=tuple(p.name for p in parameters),
-        **({} if boxes is None else {"black_boxes": boxes["names"]}),
+        parameters=tuple(p.name for p in stored_parameters(stored)),
+        **({"black_boxes": names} if names else {}),
     )
-    return model.with_parameters({p.name: p.value for p in parameters}) if parameters else model
+    return with_stored_parameters(model, stored)
 
 
 def check_black_box(stored: Mapping[str, Any], model: Model) -> None:

@@ -11,7 +11,7 @@ from archeng.simulator.call import (
     check_simulator,
     told,
 )
-from archeng.simulator.command import CommandSimulator, read_json, read_regex
+from archeng.simulator.command import CommandSimulator
 from archeng.simulator.design import Design, Gate, OnPyomoModel
 from archeng.simulator.evaluate import (
     Evaluator,
@@ -22,6 +22,7 @@ from archeng.simulator.evaluate import (
     retry_counts,
 )
 from archeng.simulator.processes import Workers, process_count
+from archeng.simulator.readers import read_json, read_regex
 
 __all__ = [
     "Asked",

@@ -98,7 +98,7 @@ def _evaluation(value: Any) -> Evaluation:
         None if value.objective is None else _finite(" as objective", value.objective),
         {str(k): _finite(f" as constraint {k!r}", v) for k, v in value.constraints.items()},
         {str(k): _output(str(k), v) for k, v in value.outputs.items()},
-        {str(k): _gradient(str(k), v) for k, v in value.gradients.items()},
+        {str(k): _slopes(str(k), v) for k, v in value.gradients.items()},
     )
 
 
@@ -130,10 +130,14 @@ def _finite(what: str, value: Any) -> float:
     return number
 
 
-def _gradient(name: str, value: Any) -> list[Any] | dict[str, Any]:
+def _slopes(name: str, value: Any) -> list[Any] | dict[str, Any]:
     """Return derivatives as JSON can hold them; whether they fit the model is seen later."""
     if isinstance(value, Mapping):
         return {str(k): _gradient(name, v) for k, v in value.items()}
+    return _gradient(name, value)
+
+
+def _gradient(name: str, value: Any) -> list[Any]:
     numbers = _numbers(value)
     if numbers is None or numbers.ndim > 2:
         raise UnusableAnswerError(

@@ -16,7 +16,7 @@ import numpy as np
 from archeng.checks import shown
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet, Formulas, Output, Variable
-from archeng.simulator.call import Call, CallStatus
+from archeng.simulator.call import GOOD, Call, CallStatus
 
 _EXPECTED = "expected 'objective' and, if needed, 'constraints' and 'outputs'"
 
@@ -52,8 +52,8 @@ class Asked:
 
         ``x`` is the full vector of the design.
         """
-        if not outcome.good:
-            return outcome
+        if outcome.status not in GOOD:
+            return self._explained(outcome)
         try:
             return self._completed(outcome, x)
         except _BadAnswerError as error:
@@ -66,6 +66,13 @@ class Asked:
                 gradients={},
                 mistake=error.malformed,
             )
+
+    def _explained(self, outcome: Call) -> Call:
+        """Return an answer that cannot be read with what is expected, if the model says it."""
+        formulas = self.feasible_set.formulas
+        if formulas is None or outcome.status is not CallStatus.INVALID or not outcome.mistake:
+            return outcome
+        return replace(outcome, message=f"{outcome.message}. {_how(formulas)}")
 
     def _completed(self, outcome: Call, x: Floats) -> Call:
         formulas = self.feasible_set.formulas
@@ -126,9 +133,9 @@ class Asked:
         named = {"the objective": objective, **dict(zip(formulas.row_names, rows, strict=True))}
         for name, value in named.items():
             if not np.isfinite(value):
-                raise _BadAnswerError(
-                    f"by its formula {name} is {value} with the outputs {shown(z.tolist())}", False
-                )
+                labels = [label for o in formulas.outputs for label in o.element_names()]
+                found = ", ".join(f"{k} = {v:g}" for k, v in zip(labels, z, strict=True))
+                raise _BadAnswerError(f"by its formula {name} is {value} with {found}", False)
         return objective, rows
 
 
@@ -198,9 +205,12 @@ def _gradient(output: Output, variables: Sequence[Variable], value: Any) -> Floa
                 f"{[v.name for v in variables]}"
             )
         blocks = [np.asarray(value[v.name], dtype=float) for v in variables]
-        sizes = [size * v.size for v in variables]
-        if [block.size for block in blocks] != sizes:
-            raise _BadAnswerError(f"the gradient of output {output.name!r} has a wrong shape")
+        for v, block in zip(variables, blocks, strict=True):
+            if block.size != size * v.size:
+                raise _BadAnswerError(
+                    f"the gradient of output {output.name!r} by variable {v.name!r} has "
+                    f"{block.size} entries; expected {size} x {v.size}"
+                )
         return np.concatenate([block.reshape(size, -1, order="F") for block in blocks], axis=1)
     array = np.asarray(value, dtype=float)
     if array.shape == (n,) and size == 1:

@@ -45,6 +45,10 @@ class CallStatus(StrEnum):
     REUSED = "reused"  # not called: the objective comes from an earlier run
 
 
+GOOD = (CallStatus.OK, CallStatus.REUSED)
+"""Of calls with an objective."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """Outcome of one call. ``objective`` is NaN unless the status is OK (or REUSED).
@@ -76,7 +80,7 @@ class Call:
     @property
     def good(self) -> bool:
         """Whether there is an objective."""
-        return self.status in (CallStatus.OK, CallStatus.REUSED)
+        return self.status in GOOD
 
     @property
     def summary(self) -> str:
@@ -115,7 +119,8 @@ def call(simulator: Simulator, design: Design) -> Call:
             _end_of_fork(None)
         outcome = _returned(value)
     seconds = time.perf_counter() - begin
-    return replace(outcome, seconds=seconds, parameters_read=given.parameters.names_read)
+    read = tuple(sorted(given.parameters.names_read))
+    return replace(outcome, seconds=seconds, parameters_read=read)
 
 
 def _returned(value: Any) -> Call:

@@ -7,15 +7,15 @@ shell, its answer read back. Whatever goes wrong keeps the program's own words.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from archeng.checks import (
     choice,
@@ -26,16 +26,15 @@ from archeng.checks import (
     named_options,
     seconds,
     shown,
-    text,
 )
 from archeng.errors import SettingsError, SimulationTimeoutError
-from archeng.model import Variable
+from archeng.model import Model, Parameter, Variable
 from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
+from archeng.simulator.readers import Reader
 from archeng.simulator.watchdog import Tree
 
-Reader = Callable[[Path, str], Any]
 Keep = Literal["all", "failed", "none"]
 
 _FIELD = re.compile(r"\{\{\s*(?P<name>[^{}:]+?)\s*(?::(?P<format>[^{}]*))?\}\}")
@@ -64,12 +63,15 @@ class CommandSimulator:
     templates : mapping of str to path or str
         Input files by name: the path of a template, or its text. ``{{variable}}`` in it is
         replaced by the design's value with all its digits, ``{{variable:.3f}}`` by a formatted
-        one. Names are those of the model, elements too: ``{{b.x[3]}}``, ``{{w[0]}}``.
-    read : callable
+        one. Names are those of the model, elements too: ``{{b.x[3]}}``, ``{{w[0]}}``; parameters
+        of the model stand there like variables.
+    read : callable, optional
         How to get the objective: :func:`read_json`, :func:`read_regex`, or a function of the
-        directory (a `Path`) and the standard output (a `str`) that returns it.
+        directory (a `Path`) and the standard output (a `str`) that returns it. None if the
+        objective of the model is a formula.
     constraints, outputs : mapping of str to callable, optional
-        The same for simulated constraints, and for values that are only recorded, by name.
+        The same for simulated constraints; and for outputs: those that the model declares, and
+        others that are only recorded.
     timeout : float, optional
         Seconds; then the program and everything that it started is killed.
     ok_exit_codes : sequence of int
@@ -95,7 +97,7 @@ class CommandSimulator:
         self,
         command: Sequence[str | Path],
         *,
-        read: Reader,
+        read: Reader | None = None,
         constraints: Mapping[str, Reader] | None = None,
         outputs: Mapping[str, Reader] | None = None,
         templates: Mapping[str, str | Path] | None = None,
@@ -107,7 +109,7 @@ class CommandSimulator:
     ) -> None:
         self.command = _command(command)
         self.templates = {n: _text(n, t) for n, t in mapping("templates", templates).items()}
-        self.read = function("read", read)
+        self.read = None if read is None else function("read", read)
         self.constraints = _readers("constraints", constraints)
         self.outputs = _readers("outputs", outputs)
         self.timeout = None if timeout is None else seconds("timeout", timeout)
@@ -126,22 +128,58 @@ class CommandSimulator:
                 raise SettingsError(
                     f"environment must map names to strings, got {shown(name)}: {shown(value)}."
                 )
+        if self.read is None and not self.outputs:
+            raise SettingsError(
+                "read, which gets the objective out of the program's answer, is missing. Only if "
+                "the objective of the model is a formula it is left out: then outputs={...} has "
+                "the readers of its outputs."
+            )
         self._check_command()
 
-    def check_variables(self, variables: Sequence[Variable]) -> None:
-        """Raise, before any call, if a template names a variable that the model does not have."""
+    def check_variables(
+        self, variables: Sequence[Variable], parameters: Sequence[Parameter] = ()
+    ) -> None:
+        """Raise, before any call, if a template names what the model does not have."""
         values = {name: 1.0 for v in variables for name in v.element_names()}
-        for source, said in {**self.templates, "command": " ".join(self.command)}.items():
+        values |= {name: 1.0 for p in parameters for name in p.element_names()}
+        for source, said in self._fields().items():
             wanted = {match["name"] for match in _FIELD.finditer(said)}
             unknown = sorted(wanted - set(values))
             if unknown:
+                what = "variables or parameters" if parameters else "variables"
                 raise SettingsError(
-                    f"{source}: unknown variables {unknown}; there are {sorted(values)}."
+                    f"{source}: unknown {what} {unknown}; there are {sorted(values)}."
                 )
             try:
                 _filled(said, values)
             except ValueError as error:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
+
+    def check_model(self, model: Model) -> None:
+        """Raise, before any call, if templates or readers do not fit the model."""
+        self.check_variables(model.variables, model.parameters)
+        declared = [output.name for output in model.outputs]
+        missing = [name for name in declared if name not in self.outputs]
+        if missing:
+            raise SettingsError(
+                f"outputs: there are no readers of {missing}, which model {model.name!r} declares; "
+                f"there are {list(self.outputs)}."
+            )
+        by_formula = bool(declared) and model.has_objective
+        if by_formula and self.read is not None:
+            raise SettingsError(
+                f"read: the objective of model {model.name!r} is a formula, so leave it out; what "
+                "is only to be recorded belongs into outputs."
+            )
+        if not by_formula and self.read is None:
+            raise SettingsError(
+                f"read is missing: the objective of model {model.name!r} is no formula of outputs "
+                "(model.minimize), so the program's answer must have it."
+            )
+
+    def _fields(self) -> dict[str, str]:
+        """Return all texts that values of the design are put into."""
+        return {**self.templates, "command": " ".join(self.command)}
 
     def __call__(self, design: Design) -> Any:
         """Run the program at a design and return what the readers find."""
@@ -150,8 +188,7 @@ class CommandSimulator:
         folder = Path(tempfile.mkdtemp(prefix="call-", dir=self.directory))
         good = False
         try:
-            names = [name for v in design.variables for name in v.element_names()]
-            values = dict(zip(names, map(float, design.x), strict=True))
+            values = self._values(design)
             for name, template in self.templates.items():
                 (folder / name).write_text(_filled(template, values), encoding="utf-8")
             output = self._run(folder, values)
@@ -168,9 +205,21 @@ class CommandSimulator:
             if self.keep == "none" or (self.keep == "failed" and good):
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def _values(self, design: Design) -> dict[str, float]:
+        """Return the design by names, with the parameters that a template names."""
+        names = [name for v in design.variables for name in v.element_names()]
+        values = dict(zip(names, map(float, design.x), strict=True))
+        wanted = {m["name"] for said in self._fields().values() for m in _FIELD.finditer(said)}
+        for name in design.parameters:
+            labels = design.parameters.element_names(name)
+            if wanted.intersection(labels):  # only what is looked at is noted as read
+                flat = np.ravel(design.parameters[name], order="F")
+                values |= dict(zip(labels, map(float, flat), strict=True))
+        return values
+
     def _answer(self, folder: Path, output: str) -> Any:
         """Return the objective, with constraints and outputs if there are readers of some."""
-        objective = self.read(folder, output)
+        objective = None if self.read is None else self.read(folder, output)
         if not self.constraints and not self.outputs:
             return objective
         return Evaluation(
@@ -285,64 +334,3 @@ def _words(folder: Path) -> str:
             if text:
                 parts.append(f"\n--- {name} ---\n{text[-_TAIL:]}")
     return "".join(parts)
-
-
-# -- readers ----------------------------------------------------------------------------------
-
-
-@named_options()
-def read_json(key: str = "objective", file: str | None = None) -> Reader:
-    """Read a number from JSON: a file in the call's directory, or the standard output.
-
-    Parameters
-    ----------
-    key : str
-        Where it is; dots go deeper: ``"mass.total"``, ``"loads.0"``.
-    file : str, optional
-    """
-    return partial(_from_json, text("read_json: key", key), _file("read_json", file))
-
-
-@named_options()
-def read_regex(pattern: str, file: str | None = None) -> Reader:
-    r"""Read a number by a regular expression; of several matches the last one counts.
-
-    Parameters
-    ----------
-    pattern : str
-        With one group, the number: ``r"mass *= *(\S+)"``.
-    file : str, optional
-        A file in the call's directory; the standard output by default.
-    """
-    text("read_regex: pattern", pattern)
-    try:
-        groups = re.compile(pattern).groups
-    except (re.error, OverflowError, RecursionError) as error:
-        raise SettingsError(f"read_regex: {pattern!r} is no regular expression: {error}") from error
-    if groups != 1:
-        raise SettingsError(f"read_regex: {pattern!r} must have exactly one group, the number.")
-    return partial(_by_regex, pattern, _file("read_regex", file))
-
-
-def _file(where: str, file: Any) -> str | None:
-    return None if file is None else str(file_path(f"{where}: file", file))
-
-
-def _from_json(key: str, file: str | None, folder: Path, output: str) -> float:
-    value = json.loads(_written(file, folder, output))
-    for part in key.split("."):
-        value = value[int(part)] if isinstance(value, list) else value[part]
-    return float(value)
-
-
-def _by_regex(pattern: str, file: str | None, folder: Path, output: str) -> float:
-    matches = re.findall(pattern, _written(file, folder, output))
-    if not matches:
-        raise ValueError(f"{pattern!r} is nowhere in {file or 'standard output'}")
-    return float(re.sub("[dD]", "e", matches[-1]))  # Fortran writes 1.0D+00
-
-
-def _written(file: str | None, folder: Path, output: str) -> str:
-    if file is None:
-        return output
-    return (folder / file).read_text(encoding="utf-8", errors="replace")

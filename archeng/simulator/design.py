@@ -17,28 +17,27 @@ from archeng.model import FeasibleSet, ModelValues, Parameter, Variable, copy_of
 
 
 class ParameterValues(Mapping[str, Any]):
-    """Parameters of the model by name. It remembers which of them were looked at."""
+    """Parameters of the model by name. ``names_read`` are those that were looked at."""
 
-    __slots__ = ("_read", "_records")
+    __slots__ = ("_records", "names_read")
 
     def __init__(self, records: Sequence[Parameter] = ()) -> None:
         self._records = {record.name: record for record in records}
-        self._read: set[str] = set()
-
-    @property
-    def names_read(self) -> tuple[str, ...]:
-        """Those that were looked at, in the order of the model."""
-        return tuple(name for name in self._records if name in self._read)
+        self.names_read: set[str] = set()
 
     def copy(self) -> ParameterValues:
         """Return the same values, none of them looked at."""
         return ParameterValues(tuple(self._records.values()))
 
+    def element_names(self, name: str) -> list[str]:
+        """Names of the entries of one, in flat order; it is not looked at by that."""
+        return list(self._records[name].element_names())
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._records:
             have = ", ".join(self._records) or "none"
             raise KeyError(f"{name!r} is not a parameter; there are {have}.")
-        self._read.add(name)
+        self.names_read.add(name)
         return self._records[name].value
 
     def __iter__(self) -> Iterator[str]:

@@ -43,6 +43,12 @@ class Assisted(Handler[AssistedSearch]):
         super().__init__(parts)
         self._arch, self._proposer = Arch(parts), Proposer(parts.repairer)
         self._local = LocalSearch(parts.repairer, parts.limits, parts.wide)
+        formulas = parts.repairer.feasible_set.formulas
+        composite = formulas is not None and bool(formulas.objective)
+        kinks = composite and formulas is not None and not formulas.smooth_objective
+        # With simulated constraints, or kinks in the objective, it makes all proposals
+        self._only_local = bool(parts.limits) or kinks
+        self.multistart = formulas is not None
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
@@ -86,14 +92,14 @@ class Assisted(Handler[AssistedSearch]):
             local = self._local.judged(
                 search.local, float(outcomes.objectives[0]), outcomes.simulated[0]
             )
-            search = rounds.after_trial(search, local, with_limits=bool(self._limits))
+            search = rounds.after_trial(search, local, only_local=self._only_local)
         elif population.proposed:
             search = rounds.after_proposals(search, lowest, self._settings)
         else:
             improved = rounds.improves(search, lowest)
             search = self._arch.tell(search, population, outcomes, past, rng)
             search = rounds.after_global_generation(search, objectives)
-            if self._limits:
+            if self._only_local:
                 surpassed = self._surpassed(search.local, lowest)
                 search = rounds.after_generation_with_limits(search)
             else:
@@ -179,10 +185,10 @@ class Assisted(Handler[AssistedSearch]):
         best, local = self._best(search, past), search.local
         if best is None:
             return replace(search, phase=Phase.ARCH)
-        if not self._limits and _beaten(search, past, best):
+        if not self._only_local and _beaten(search, past, best):
             return replace(search, phase=Phase.ARCH, ended=StopReason.MODEL_EXHAUSTED)
         if local is None:
-            lengths = c.LOCAL_FIRST if self._limits else c.LOCAL_CLOSING
+            lengths = c.LOCAL_FIRST if self._only_local else c.LOCAL_CLOSING
             local = self._local.begin(past, best, *lengths)
         elif surpassed:
             local = self._local.moved(local, past, best)

@@ -23,9 +23,16 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
+from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
 from archeng.surrogate.data import Data
 from archeng.surrogate.fit import Kernels
-from archeng.surrogate.priors import PRIORS, TRANSFORMS, Transform, transforms_for
+from archeng.surrogate.priors import (
+    IDENTITY,
+    PRIORS,
+    TRANSFORMS,
+    Transform,
+    transforms_for,
+)
 
 
 class SmoothModel(Protocol):
@@ -37,6 +44,9 @@ class SmoothModel(Protocol):
 
     def value(self, v: Floats) -> float:
         """Value at coordinates v (n,)."""
+
+    def slope(self, v: Floats) -> Floats:
+        """Gradient (n,)."""
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n)."""
@@ -128,14 +138,74 @@ class Selection:
     calls: int
 
 
-def choose(
-    kernels: Kernels, y: Floats, transforms: Sequence[Transform] | None = None
-) -> Choice | None:
-    """Return the best model for normalised objectives y (p,); None if none fits.
+class CompositeKind(ModelKind):
+    """The objective as a formula of modelled outputs; it knows its designs."""
+
+    name = "composite"
+
+    def __init__(self, data: Data, fitted: CompositeFit) -> None:
+        self._data, self._fitted = data, fitted
+
+    def fit(self, kernels: Kernels, Y: Floats) -> Sequence[FittedModel]:
+        """Return the model of the objective itself."""
+        return [self.fitted()]
+
+    def fitted(self) -> FittedModel:
+        """Return the model of the objective itself."""
+        return CompositeChoice(self._data, self._fitted)
+
+
+class CompositeChoice:
+    """The objective's model by formula, with its errors."""
+
+    noise, variances = 0.0, None
+
+    def __init__(self, data: Data, fitted: CompositeFit) -> None:
+        self._data, self._fitted = data, fitted
+        self.model = self._of(fitted.composite)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Leave-one-out errors (p,); where the formula is not defined, as large as the spread."""
+        errors = self._fitted.errors[:, 0] / self._data.spread
+        return np.where(np.isfinite(errors), errors, 1.0)
+
+    def random(self, rng: np.random.Generator) -> SmoothModel:
+        """Return a random model that fits as well."""
+        return self._of(self._fitted.random(rng))
+
+    def _of(self, composite: Composite) -> SmoothModel:
+        return CompositeObjective(composite, self._data.best, self._data.spread)
+
+
+def by_formula(data: Data) -> CompositeKind | None:
+    """Return the objective's kind of model by formula; None if it has no formula."""
+    fitted = data.composite
+    has_one = fitted is not None and bool(fitted.formulas.objective)
+    return CompositeKind(data, fitted) if has_one and fitted is not None else None
+
+
+def choose(data: Data, transforms: Sequence[Transform] | None = None) -> Choice | None:
+    """Return the best model of the objective; None if none fits.
 
     ``transforms`` are those that are tried, by default all that are worth it. Most kinds are tried
-    with all transforms, costly ones with the best of these, and noise with the best of all.
+    with all transforms, costly ones with the best of these, and noise with the best of all. A
+    formula of modelled outputs is preferred unless another model errs much less; one without
+    outputs is exact.
     """
+    kind = by_formula(data)
+    if kind is None:
+        return _directly(data.kernels, data.y, transforms)
+    composite = Choice(kind.fitted(), kind, IDENTITY, data.y)
+    if not composite.fit.errors.any():
+        return composite
+    direct = _directly(data.kernels, data.y, transforms)
+    better = direct is not None and direct.score < composite.score - c.SCORE_FORMULA
+    return direct if better else composite
+
+
+def _directly(kernels: Kernels, y: Floats, transforms: Sequence[Transform] | None) -> Choice | None:
+    """Return the best model of normalised objectives y (p,) as such."""
     cheap = [kind for kind in KINDS if not kind.costly]
     best = _best(None, kernels, y, cheap, transforms or transforms_for(y))
     if best is None:
@@ -161,13 +231,13 @@ def chosen(
         choice = _chosen_again(used, selection)
         if choice is not None and len(used.y) >= n + 2:
             return selection, choice, used
-    used, choice = data, choose(data.kernels, data.y)
+    used, choice = data, choose(data)
     if choice is None:
         return None, None, data
     if choice.score > c.SCORE_POOR:
         better = data.trimmed()
         if len(better.y) >= n + 3:
-            other = choose(better.kernels, better.y)
+            other = choose(better)
             if other is not None and other.score < choice.score - c.SCORE_MUCH_BETTER:
                 used, choice = better, other
     selection = Selection(
@@ -183,7 +253,9 @@ def chosen(
 
 def _chosen_again(data: Data, selection: Selection) -> Choice | None:
     """Fit the model that was selected before; None if there is no such kind, or it does not fit."""
-    kind = next((kind for kind in KINDS if kind.name == selection.kind), None)
+    own = by_formula(data)
+    kinds = KINDS if own is None else (own, *KINDS)
+    kind = next((kind for kind in kinds if kind.name == selection.kind), None)
     transform = next((t for t in TRANSFORMS if t.name == selection.transform), None)
     if kind is None or transform is None:
         return None

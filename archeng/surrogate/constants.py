@@ -101,7 +101,13 @@ PRIOR_ROUNDS = 2  # How often a sparse prior is reweighted
 PRIOR_NOISES = (1e-4, 1e-2, 1.0)
 PRIOR_STEEPNESS = (1.0, 10.0, 1e3, 1e6)  # Steepness of the logarithmic transforms of the objective
 TRANSFORM_WIDE = 3.0  # Transforms are tried if the worst normalised objective is above this
+# Logarithm and reciprocal of an output are tried if its largest value is so many times its least
+TRANSFORM_RANGE = 1.2
+# Values and slopes that a model is fitted to at most, and designs beyond the number of variables
+HERMITE_ROWS, HERMITE_SURPLUS = 400, 4
 SCORE_TIE = 1e-6  # Scores that differ by less are equal but for rounding
+# By how much the score of a direct model has to be better than that of a formula of outputs
+SCORE_FORMULA = math.log(3)
 SCORE_EXACT = 1e-9  # Errors below this fraction of the spread are not told apart
 
 # -- minimise, curvature: minima of a model over the feasible set ------------------------------
@@ -153,6 +159,10 @@ ESCAPE_RADIUS = 0.3
 ESCAPE_START = 0.5  # ... from places at this distance, in these radii ...
 ESCAPE_STARTS = 4  # ... so many of them ...
 ESCAPES = 3  # ... and so many times in a search
+# Designs that models of outputs are fitted to for designs far away ...
+LEAP_DESIGNS = 200
+LEAP_REACH = 2.5  # ... how far, in deviations along each variable: half the width of the bounds ...
+LEAP_STARTS = 8  # ... and from how many places
 # Margin of a simulated constraint after it was violated, in errors of its prediction ...
 MARGIN_SAFE = 1.5
 MARGIN_RELAX = 0.5  # ... factor of the margin after it held ...
@@ -204,4 +214,6 @@ SENSITIVITY_DESIGNS = 120
 SENSITIVITY_DRAWS, SENSITIVITY_SEED = 30, 0
 # Directions in which designs vary less than this, relative to the most, are not known
 SENSITIVITY_WEAK = 1e-3
+# Pieces of the objective that are as large as the largest, in the spread of the objectives
+SENSITIVITY_TIE = 1e-4
 GRADIENT_DEPENDENT = 1e-10  # Singular values of unit gradients below this are rounding

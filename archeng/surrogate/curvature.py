@@ -66,7 +66,7 @@ class Curvature:
 
     def at(self, x: Floats, v: Floats, gradient: Floats, hessian: Floats) -> Approximation | None:
         """Return the approximation at the design x; None if it is flat or not finite."""
-        if not np.isfinite(gradient).all():
+        if not (np.abs(gradient) < c.DATA_HUGE).all():  # nor NaN
             return None
         axes = self._axes
         if axes is None or axes.hessian is not hessian:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.outcomes import PastCalls
+from archeng.model import Formulas
+from archeng.outcomes import Lessons, PastCalls
 from archeng.surrogate import constants as c
+from archeng.surrogate.composite import CompositeFit, fit_composite
 from archeng.surrogate.fit import Kernels
 
 
@@ -50,6 +52,23 @@ def frame_at(wide: Distribution, centre: Floats) -> Frame:
 
 
 @dataclass(frozen=True, eq=False)
+class OutputData:
+    """What the simulator returned for the same designs."""
+
+    formulas: Formulas
+    X: Floats  # designs (p, n)
+    Z: Floats  # outputs (p, q)
+    step: Floats  # design per unit of v, (n, n)
+    slopes: Floats | None = None  # of the outputs (p, q, n), NaN where not given; None: nowhere
+    lessons: Lessons | None = None  # the nearest ones of earlier runs
+
+    def taken(self, chosen: NDArray[np.bool_]) -> OutputData:
+        """Return some of them."""
+        slopes = None if self.slopes is None else self.slopes[chosen]
+        return replace(self, X=self.X[chosen], Z=self.Z[chosen], slopes=slopes)
+
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """Designs around the centre of a frame, scaled for a model."""
 
@@ -59,19 +78,52 @@ class Data:
     best: float
     spread: float
     simulated: Floats  # values of the simulated constraints (p, m)
+    outputs: OutputData | None = None  # of models with formulas
 
     @cached_property
     def kernels(self) -> Kernels:
         """Kernel matrices of the designs."""
         return Kernels(self.A)
 
+    @cached_property
+    def composite(self) -> CompositeFit | None:
+        """Models of the outputs; None if the model has none."""
+        o = self.outputs
+        if o is None:
+            return None
+        if o.lessons is None:
+            return fit_composite(o.formulas, self.kernels, o.X, o.Z, o.step, o.slopes)
+        lessons = o.lessons
+        inverse = np.linalg.pinv(o.step)
+        taught = np.column_stack(((lessons.points - o.X[0]) @ inverse.T, lessons.apart))
+        own = np.column_stack((self.A, np.zeros((len(self.A), lessons.apart.shape[1]))))
+        kernels = Kernels(np.concatenate((own, taught)))
+        return fit_composite(
+            o.formulas, kernels, o.X, o.Z, o.step, taught=(lessons.points, lessons.outputs)
+        )
+
     def trimmed(self) -> Data:
         """Return the better two thirds: without what may lie beyond a cliff of the objective."""
         good = self.y <= np.quantile(self.y, c.DATA_TRIMMED)
-        return replace(self, A=self.A[good], y=self.y[good], simulated=self.simulated[good])
+        return replace(
+            self,
+            A=self.A[good],
+            y=self.y[good],
+            simulated=self.simulated[good],
+            outputs=None if self.outputs is None else self.outputs.taken(good),
+        )
+
+    def along(self, axes: Floats) -> Data:
+        """Return the same designs in coordinates along orthonormal axes (k, n)."""
+        outputs = self.outputs
+        if outputs is not None:
+            outputs = replace(outputs, step=outputs.step @ axes.T)
+        return replace(self, A=self.A @ axes.T, outputs=outputs)
 
 
-def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | None:
+def select(
+    frame: Frame, past: PastCalls, formulas: Formulas | None = None, most: int | None = None
+) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     None if neither the objectives nor the simulated constraints differ.
@@ -84,16 +136,48 @@ def select(frame: Frame, past: PastCalls, most: int | None = None) -> Data | Non
     informative = _informative(distances, f)
     u, f, distances = u[informative], f[informative], distances[informative]
     chosen = _net(u, distances, most or most_designs(u.shape[1]))
-    f, u, simulated = f[chosen], u[chosen], past.simulated[usable][informative][chosen]
+    f, u = f[chosen], u[chosen]
+    taken = past.taken(np.flatnonzero(usable)[informative][chosen])
+    simulated = taken.simulated
+    lessons = None if formulas is None else _nearest_lessons(frame, past.lessons)
     best, spread = float(f.min()), _median(f) - float(f.min())
     if spread <= 0:
         spread = float(f.max() - f.min())
-    if spread <= 0 and simulated.size and np.ptp(simulated, axis=0).any():
-        spread = 1.0
+    if spread <= 0 and (lessons is not None or np.ptp(simulated, axis=0).any()):
+        spread = max(abs(best), 1.0) if lessons is not None else 1.0
     scale = _median(distances[chosen])
+    if scale == 0 and lessons is not None:
+        scale = _median(np.sqrt(np.sum(frame.coordinates(lessons.points) ** 2, axis=1)))
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
         return None
-    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated)
+    outputs = None
+    if formulas is not None:
+        step = scale * frame.factor
+        outputs = OutputData(formulas, taken.points, taken.outputs, step, taken.slopes, lessons)
+    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
+
+
+def _nearest_lessons(frame: Frame, lessons: Lessons | None) -> Lessons | None:
+    """Return those lessons that are nearest to the centre, in design and parameters."""
+    if lessons is None:
+        return None
+    lengths = np.sum(frame.coordinates(lessons.points) ** 2, axis=1)
+    lengths = lengths + np.sum(lessons.apart**2, axis=1)
+    nearest = np.argsort(lengths, kind="stable")[: most_designs(lessons.points.shape[1])]
+    return Lessons(lessons.points[nearest], lessons.outputs[nearest], lessons.apart[nearest])
+
+
+def slopes_known(centre: Floats, past: PastCalls, formulas: Formulas | None) -> bool:
+    """Whether the simulator gave all slopes at a known design (n,) that matter.
+
+    Then designs around it say nothing new about them.
+    """
+    if past.slopes is None or formulas is None or not formulas.objective:
+        return False
+    here = int(np.argmin(np.sum((past.points - centre) ** 2, axis=1)))
+    used = formulas.uses.any(axis=0)
+    complete = len(formulas.rows) == past.simulated.shape[1]
+    return complete and bool(np.isfinite(past.slopes[here][used]).all())
 
 
 def _median(a: Floats) -> float:

@@ -14,18 +14,15 @@ The design is taken for an optimum if neither gain exceeds a small part of the o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.model import FeasibleSet
+from archeng.model import FeasibleSet, Formulas
 from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import choose
-from archeng.surrogate.constrained import constraint_models, sizes
-from archeng.surrogate.data import Data, Frame, select
-from archeng.surrogate.fit import Fit, fit
+from archeng.surrogate.data import Data, Frame, select, slopes_known
 from archeng.surrogate.geometry import (
     Rows,
     designs_near,
@@ -35,7 +32,7 @@ from archeng.surrogate.geometry import (
     missing_directions,
     room_at,
 )
-from archeng.surrogate.priors import IDENTITY, QUADRATIC
+from archeng.surrogate.slopes import Centre, Slopes, centre_of
 
 
 @dataclass(frozen=True)
@@ -85,11 +82,12 @@ def evidence(
     if not len(free) or _flat(past):
         return Optimality(radius, 0.0, 0.0, 0.0, len(past), 0, claim=True)
     near = designs_near(frame.coordinates(past.points[np.isfinite(past.objectives)]), radius)
-    unknown = missing_directions(near, free, rows, radius)
+    known = slopes_known(frame.centre, past, feasible_set.formulas)
+    unknown = 0 if known else missing_directions(near, free, rows, radius)
     every = np.eye(len(frame.centre))
     optimality: Optimality | None = None
     for axes in (every, free) if len(free) < len(every) else (every,):
-        residuals = _residuals(frame, past, limits, rows, radius, axes)
+        residuals = _residuals(frame, past, limits, feasible_set.formulas, rows, radius, axes)
         if residuals is None:
             continue
         expected, gained, most = residuals
@@ -116,26 +114,34 @@ def _flat(past: PastCalls) -> bool:
 
 
 def _residuals(
-    frame: Frame, past: PastCalls, limits: Limits, rows: Rows, radius: float, axes: Floats
+    frame: Frame,
+    past: PastCalls,
+    limits: Limits,
+    formulas: Formulas | None,
+    rows: Rows,
+    radius: float,
+    axes: Floats,
 ) -> tuple[float, float, float] | None:
     """Return residual and gain by the models, and the largest residual by random ones.
 
     The models are functions of coordinates along some orthonormal axes (k, n).
     """
-    data = _around(frame, past, radius, axes)
-    if data is None:
+    data = _around(frame, past, formulas, radius, axes)
+    centre = None if data is None else centre_of(data, limits)
+    if data is None or centre is None:
         return None
-    values = past.simulated[int(np.argmin(np.sum((past.points - frame.centre) ** 2, axis=1)))]
     slopes = [
-        (slope @ axes, rows.and_simulated(simulated @ axes, values, limits))
-        for slope, simulated in _slopes(data, limits)
+        (
+            objective @ axes,
+            rows.and_others(simulated @ axes, centre.values, centre.lower, centre.upper),
+        )
+        for objective, simulated in _slopes(centre, data.A)
     ]
-    if not slopes:
-        return None
     size = max(objective_size(past, limits), float(np.finfo(float).tiny))
-    room = room_at(radius)
-    residuals = [gain(slope, every, 1.0, room) / size for slope, every in slopes]
-    return residuals[0], gain(*slopes[0], radius, room), max(residuals)
+    room, offsets = room_at(radius), centre.offsets
+    residuals = [gain(slope, offsets, every, 1.0, room) / size for slope, every in slopes]
+    slope, every = slopes[0]
+    return residuals[0], gain(slope, offsets, every, radius, room), max(residuals)
 
 
 def best_evidence(
@@ -166,7 +172,9 @@ def objective_size(past: PastCalls, limits: Limits) -> float:
     return size + c.CLAIM_OF_SPREAD * float(np.median(first))
 
 
-def _around(frame: Frame, past: PastCalls, radius: float, axes: Floats) -> Data | None:
+def _around(
+    frame: Frame, past: PastCalls, formulas: Formulas | None, radius: float, axes: Floats
+) -> Data | None:
     """Take designs around the centre, in coordinates along axes (k, n).
 
     Near ones if these are enough for a model.
@@ -176,41 +184,21 @@ def _around(frame: Frame, past: PastCalls, radius: float, axes: Floats) -> Data 
     reach = c.CLAIM_WIDER * radius
     while True:
         near = (lengths <= reach) & there
-        some = PastCalls(past.points[near], past.objectives[near], past.simulated[near])
-        data, everything = select(frame, some), near.sum() == there.sum()
+        data = select(frame, past.taken(near), formulas)
+        everything = near.sum() == there.sum()
         enough = len(axes) + 3 if everything else 2 * len(axes) + 4
         if data is not None and len(data.y) >= enough:
-            return replace(data, A=data.A @ axes.T)
+            return data.along(axes)
         if everything:
             return None
         reach *= c.CLAIM_WIDEN
 
 
-def _slopes(data: Data, limits: Limits) -> Iterator[tuple[Floats, Floats]]:
-    """Slopes of objective (n,) and simulated constraints (m, n): by the models, by random ones.
-
-    In units of the quantities per unit of the frame.
-    """
-    n = data.A.shape[1]
-    here, rng = np.zeros(n), np.random.default_rng(c.CLAIM_SEED)
-    choice = choose(data.kernels, data.y, (IDENTITY,))
-    if choice is None:
-        return
-    unit = data.spread / data.scale
-    units = sizes(data) / data.scale
-    models = constraint_models(data, limits) if len(limits) else ()
-    slope = unit * choice.fit.model.derivatives(here)[0]
-    rows = [u * model.derivatives(here)[0] for u, model in zip(units, models, strict=True)]
-    yield slope, np.array(rows).reshape(len(models), n)
-    unknown = _unknown(data.A)
-    plain = fit(data.kernels, data.y, QUADRATIC)
-    fits = [fit(data.kernels, column, QUADRATIC) for column in (data.simulated / sizes(data)).T]
-    for _ in range(c.CLAIM_DRAWS):
-        drawn = [
-            size * _random_slope(one, unknown, rng)
-            for one, size in zip((plain, *fits), (unit, *units), strict=True)
-        ]
-        yield drawn[0], np.array(drawn[1:]).reshape(len(fits), n)
+def _slopes(centre: Centre, A: Floats) -> Iterator[Slopes]:
+    """Slopes by the models, and by random ones; of designs A (p, n)."""
+    yield centre.by_models()
+    rng = np.random.default_rng(c.CLAIM_SEED)
+    yield from centre.by_random(c.CLAIM_DRAWS, _unknown(A), rng)
 
 
 def _unknown(A: Floats) -> Floats:
@@ -220,16 +208,3 @@ def _unknown(A: Floats) -> Floats:
     seen = np.zeros(A.shape[1])
     seen[: len(s)] = s
     return np.asarray(V[seen <= c.CLAIM_SEEN], dtype=float)
-
-
-def _random_slope(fitted: Fit | None, unknown: Floats, rng: np.random.Generator) -> Floats:
-    """Slope (n,) at the centre of a random model that fits as well.
-
-    In ``unknown`` directions (k, n) it is as large as in the others.
-    """
-    n = unknown.shape[1]
-    if fitted is None:
-        return np.full(n, np.nan)
-    slope = fitted.random(rng).derivatives(np.zeros(n))[0]
-    size = float(np.linalg.norm(slope))
-    return np.asarray(slope + size * rng.standard_normal(len(unknown)) @ unknown)

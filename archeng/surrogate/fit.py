@@ -178,8 +178,7 @@ class Fit:
         w, diagonal = self.solution[:p], self.known_diagonal
         if diagonal is None:
             diagonal = np.diag(self.system.solve(np.eye(p)))
-        sure = np.abs(diagonal) > c.FIT_SINGULAR * float(np.abs(diagonal).max())
-        return np.divide(w, diagonal, out=np.zeros_like(w), where=sure)
+        return left_out_errors(w, diagonal)
 
     @property
     def noise(self) -> float:
@@ -233,13 +232,25 @@ def fit_all(system: System, Y: Floats) -> list[Fit | None]:
 
     One factorisation does both.
     """
-    p, k = Y.shape
-    solutions = system.solve(np.concatenate((Y, np.eye(p)), axis=1))
-    diagonal = np.diag(solutions[:p, k:]).copy()
+    solutions, diagonal = solve_all(system, Y)
     return [
         Fit(column, system, y, diagonal) if np.isfinite(column).all() else None
-        for column, y in zip(solutions.T[:k], Y.T, strict=True)
+        for column, y in zip(solutions.T, Y.T, strict=True)
     ]
+
+
+def solve_all(system: System, Y: Floats) -> tuple[Floats, Floats]:
+    """Solutions (p + n + 1, k) for Y (p, k), and the diagonal (p,) of the inverse."""
+    p, k = Y.shape
+    solutions = system.solve(np.concatenate((Y, np.eye(p)), axis=1))
+    return solutions[:, :k], np.diag(solutions[:p, k:]).copy()
+
+
+def left_out_errors(w: Floats, diagonal: Floats) -> Floats:
+    """Leave-one-out errors (p, ...) of weights w (p, ...): w_k / (M^{-1})_kk [R99]."""
+    sure = np.abs(diagonal) > c.FIT_SINGULAR * float(np.abs(diagonal).max())
+    safe = np.where(sure, diagonal, 1.0).reshape(-1, *[1] * (w.ndim - 1))
+    return np.where(sure.reshape(safe.shape), w / safe, 0.0)
 
 
 def make_system(

@@ -38,7 +38,6 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
-from archeng.outcomes import Limits
 from archeng.surrogate import constants as c
 from archeng.surrogate.data import Frame
 
@@ -63,12 +62,12 @@ class Rows:
     lower: Floats
     upper: Floats
 
-    def and_simulated(self, slopes: Floats, values: Floats, limits: Limits) -> Rows:
-        """Return them with simulated constraints, slopes (k, n) and values (k,), appended."""
+    def and_others(self, slopes: Floats, values: Floats, lower: Floats, upper: Floats) -> Rows:
+        """Return them with others appended: slopes (k, n), values (k,) and limits (k,)."""
         return Rows(
             np.concatenate((self.slopes, slopes)),
-            np.concatenate((self.lower, np.minimum(limits.lower - values, 0.0))),
-            np.concatenate((self.upper, np.maximum(limits.upper - values, 0.0))),
+            np.concatenate((self.lower, np.minimum(lower - values, 0.0))),
+            np.concatenate((self.upper, np.maximum(upper - values, 0.0))),
         )
 
 
@@ -87,11 +86,16 @@ def room_at(radius: float) -> float:
 
 
 def lowest_step(
-    slope: Floats, rows: Rows, radius: float, room: float = c.LIMIT_ROOM_MOST
+    slope: Floats,
+    rows: Rows,
+    radius: float,
+    room: float = c.LIMIT_ROOM_MOST,
+    offsets: Floats | None = None,
 ) -> Floats | None:
     """Return the solution u (n,) of the linear program above; None if it cannot be solved.
 
-    Rows with less ``room`` than this, in deviations, are at their limits.
+    Rows with less ``room`` than this, in deviations, are at their limits. With several slopes
+    (k, n) and ``offsets`` (k,), what is lowered is the largest of offset + slope u.
     """
     steepness = float(np.linalg.norm(slope))
     size = np.linalg.norm(rows.slopes, axis=1)
@@ -99,7 +103,7 @@ def lowest_step(
     if not np.isfinite(steepness):
         return None
     if steepness == 0:
-        return np.zeros(len(slope))
+        return np.zeros(slope.shape[-1])
     A, size = rows.slopes[used] / size[used, None], radius * size[used]
     room = room / radius
     with np.errstate(over="ignore"):  # limits may be as far away as floats allow
@@ -107,20 +111,32 @@ def lowest_step(
     lower, upper = np.where(lower > -room, 0.0, lower), np.where(upper < room, 0.0, upper)
     reach = np.sum(np.abs(A), axis=1)
     above, below = upper < reach, lower > -reach  # other limits are out of reach
-    solved = optimizers().linprog(
-        slope / steepness,
-        A_ub=np.concatenate((A[above], -A[below])),
-        b_ub=np.concatenate((upper[above], -lower[below])),
-        bounds=(-1.0, 1.0),
-        method="highs",
-    )
-    return np.asarray(radius * solved.x, dtype=float) if solved.status == 0 else None
+    A = np.concatenate((A[above], -A[below]))
+    b = np.concatenate((upper[above], -lower[below]))
+    cost, bounds = slope / steepness, [(-1.0, 1.0)] * A.shape[1]
+    if offsets is not None:  # one unknown more: the largest piece
+        cost = np.append(np.zeros(A.shape[1]), 1.0)
+        pieces = np.column_stack((slope / steepness, -np.ones(len(slope))))
+        A = np.concatenate((np.column_stack((A, np.zeros(len(A)))), pieces))
+        b = np.append(b, -offsets / (steepness * radius))
+        bounds.append((-np.inf, np.inf))
+    solved = optimizers().linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs")
+    if solved.status != 0:
+        return None
+    return np.asarray(radius * solved.x[: slope.shape[-1]], dtype=float)
 
 
-def gain(slope: Floats, rows: Rows, radius: float, room: float) -> float:
-    """Return how much a step lowers the objective of slope (n,); infinite if that is not known."""
-    step = lowest_step(slope, rows, radius, room)
-    return float("inf") if step is None else max(float(-slope @ step), 0.0)
+def gain(slopes: Floats, offsets: Floats, rows: Rows, radius: float, room: float) -> float:
+    """Return how much a step lowers the objective; infinite if that is not known.
+
+    The objective is the largest of pieces with slopes (k, n) and ``offsets`` (k,), the largest of
+    which is zero.
+    """
+    if len(slopes) == 1:
+        step = lowest_step(slopes[0], rows, radius, room)
+        return float("inf") if step is None else max(float(-slopes[0] @ step), 0.0)
+    step = lowest_step(slopes, rows, radius, room, offsets)
+    return float("inf") if step is None else max(-float((offsets + slopes @ step).max()), 0.0)
 
 
 def free_directions(feasible_set: FeasibleSet, rows: Rows) -> Floats:

@@ -63,19 +63,28 @@ class Interpolant:
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n) of s at v."""
-        gradient, hessian = self.gradient + self.hessian @ v, self.hessian
+        gradient, hessian = self.slope(v), self.hessian
         if self.spline or self.radial:
             gaps = v - self.centres
         if self.spline:
-            size, w = np.abs(gaps), self.spline * self.weights
-            gradient = gradient + 3 * (w @ (size * gaps))
-            hessian = hessian + np.diag(6 * (w @ size))
+            hessian = hessian + np.diag(6 * ((self.spline * self.weights) @ np.abs(gaps)))
         if self.radial:
             r, w = np.sqrt(np.sum(gaps**2, axis=1)), self.radial * self.weights
             inverse = np.divide(1.0, r, out=np.zeros_like(r), where=r > 0)
-            gradient = gradient + 3 * ((w * r) @ gaps)
             hessian = hessian + 3 * ((w @ r) * np.eye(len(v)) + (gaps.T * (w * inverse)) @ gaps)
         return gradient, hessian
+
+    def slope(self, v: Floats) -> Floats:
+        """Gradient (n,) of s at v."""
+        gradient = self.gradient + self.hessian @ v
+        if self.spline or self.radial:
+            gaps = v - self.centres
+        if self.spline:
+            gradient = gradient + 3 * ((self.spline * self.weights) @ (np.abs(gaps) * gaps))
+        if self.radial:
+            r = np.sqrt(np.sum(gaps**2, axis=1))
+            gradient = gradient + 3 * ((self.radial * self.weights * r) @ gaps)
+        return gradient
 
     def divided_by(self, size: float) -> Interpolant:
         """Return s / size."""
@@ -128,6 +137,20 @@ class Several:
         if self._has_radials:
             slopes = slopes + 3 * ((self._radials * at.lengths) @ at.gaps)
         return slopes
+
+    def bends(self, v: Floats, weights: Floats) -> Floats:
+        """Hessian (n, n) of their sum with weights (m,)."""
+        hessian = np.tensordot(weights, self._hessians, axes=1)
+        if not (self._has_splines or self._has_radials):
+            return np.asarray(hessian, dtype=float)
+        gaps = self._at(v).gaps
+        if self._has_splines:
+            hessian = hessian + np.diag(6 * ((weights @ self._splines) @ np.abs(gaps)))
+        if self._has_radials:
+            r, w = np.sqrt(np.sum(gaps**2, axis=1)), weights @ self._radials
+            inverse = np.divide(1.0, r, out=np.zeros_like(r), where=r > 0)
+            hessian = hessian + 3 * ((w @ r) * np.eye(len(v)) + (gaps.T * (w * inverse)) @ gaps)
+        return np.asarray(hessian, dtype=float)
 
     def _at(self, v: Floats) -> _Place:
         """Return what is known about a point; v itself must not be changed afterwards."""

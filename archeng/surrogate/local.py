@@ -30,8 +30,8 @@ from archeng.distribution import Distribution, Floats
 from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import constants as c
-from archeng.surrogate.constrained import Models, Step, best_step, fit_models
-from archeng.surrogate.data import Frame, frame_at, select
+from archeng.surrogate.constrained import Step, best_step
+from archeng.surrogate.data import Frame, frame_at, select, slopes_known
 from archeng.surrogate.evidence import evidence, objective_size
 from archeng.surrogate.geometry import (
     designs_near,
@@ -39,6 +39,7 @@ from archeng.surrogate.geometry import (
     free_directions,
     missing_design,
 )
+from archeng.surrogate.models import Models, fit_models
 
 _FINE = 2 * c.CLAIM_RADII[0]  # resolutions below this can show something
 
@@ -55,6 +56,7 @@ class TrialKind(StrEnum):
 
     STEP = "step"  # the models promise a gain
     GEOMETRY = "geometry"  # they do not know its direction
+    LEAP = "leap"  # they promise a gain far away, where they may be wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class LocalState:
     poor: bool = False  # whether the last step was: designs may be missing on the radius' scale
     misses: int = 0  # steps in a row that did not improve the merit
     escapes: int = 0  # steps away from what seemed to be an optimum
+    leaps: int = 0  # designs far away that were not better
 
 
 class _LocalView(NamedTuple):
@@ -137,6 +140,11 @@ class LocalSearch:
         after = replace(local, trial=None)
         if gain > 0:
             after = replace(after, centre=trial.design, objective=objective, values=values)
+        if trial.kind is TrialKind.LEAP:
+            if gain > 0:
+                radius, resolution = c.LOCAL_FIRST
+                return replace(after, radius=radius, resolution=resolution, misses=0)
+            return replace(after, leaps=local.leaps + 1)
         if trial.kind is not TrialKind.STEP:
             return after
         after = replace(
@@ -157,7 +165,7 @@ class LocalSearch:
     def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
         """Return the state with what is simulated next, or with its end."""
         frame = frame_at(self._wide, local.centre)
-        data = select(frame, past)
+        data = select(frame, past, self._repairer.feasible_set.formulas)
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.
@@ -182,7 +190,7 @@ class LocalSearch:
                 if self._shown(local, view):
                     step = self._escape(local, view)
                     if step is None:
-                        return replace(local, ended=LocalEnd.SHOWN)
+                        return self._leapt_or(local, view, LocalEnd.SHOWN)
                     local = replace(local, escapes=local.escapes + 1)
                     return self._with_step(local, step, view)
             if local.resolution > c.LOCAL_FINEST:
@@ -191,7 +199,35 @@ class LocalSearch:
             step = self._step(local, view, local.resolution**2)  # a last one, however little it is
             if step is not None and local.misses == 0:
                 return self._with_step(local, step, view)
-            return replace(local, ended=LocalEnd.STALLED)
+            return self._leapt_or(local, view, LocalEnd.STALLED)
+
+    def _leapt_or(self, local: LocalState, view: _LocalView, ended: LocalEnd) -> LocalState:
+        """Return the state with a design far away next, if models of outputs promise one.
+
+        These know formulas, and may be right there. Else the search has ended.
+        """
+        n, fs = len(local.centre), self._repairer.feasible_set
+        data = select(view.frame, view.past, fs.formulas, c.LEAP_DESIGNS)
+        if fs.formulas is None or data is None or local.leaps >= c.LEAPS + n // 2:
+            return replace(local, ended=ended)
+        models = fit_models(view.frame, data, self._limits)
+        wide = replace(local, radius=c.LEAP_REACH * np.sqrt(n), price=0.0)
+        least = c.CLAIM_RESIDUAL * objective_size(view.past, self._limits)
+        rng = np.random.default_rng((c.CLAIM_SEED, local.leaps))
+        best: Step | None = None
+        for _ in range(c.LEAP_STARTS):
+            x = view.frame.design(c.FAR_SPREAD * rng.standard_normal(n))
+            start = self._repaired(view.frame, x)
+            if start is None:
+                continue
+            step = self._try(wide, models, local.margins, view.frame.coordinates(start))
+            if step is not None and self._new(view, step.x) and step.gain > least:
+                best = step if best is None or step.gain > best.gain else best
+        if best is None:
+            return replace(local, ended=ended)
+        leaping = self._with_step(local, best, view._replace(models=models))
+        assert leaping.trial is not None
+        return replace(leaping, trial=replace(leaping.trial, kind=TrialKind.LEAP))
 
     def _with_geometry(self, local: LocalState, design: Floats, view: _LocalView) -> LocalState:
         """Return the state with a design for the geometry next."""
@@ -276,6 +312,8 @@ class LocalSearch:
     ) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, past, fs = view.frame, view.past, self._repairer.feasible_set
+        if slopes_known(frame.centre, past, fs.formulas):
+            return None
         there = past.points[np.isfinite(past.objectives)]
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
 

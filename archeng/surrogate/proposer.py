@@ -11,10 +11,13 @@ from archeng.distribution import Floats
 from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import Choice, Selection, SmoothModel, chosen
+from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula, chosen
+from archeng.surrogate.composite import CompositeObjective
+from archeng.surrogate.constrained import best_step
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import linear
-from archeng.surrogate.minimise import lowest
+from archeng.surrogate.minimise import Minimum, lowest
+from archeng.surrogate.models import without_limits
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.trust import ProposalKind, Trust, trust_without_proposal
 
@@ -56,7 +59,7 @@ class Proposer:
         before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
         are looked for.
         """
-        data = select(frame, past)
+        data = select(frame, past, self._repairer.feasible_set.formulas)
         if data is None:
             return trust, selection, None
         selection, choice, data = chosen(data, selection, len(past))
@@ -101,10 +104,32 @@ class Proposer:
             starts = self._starts(view, trust)
         slope = float(np.exp(transform.log_slope(np.zeros(1))[0])) / data.spread
         best = lowest(model, frame, data.scale, self._repairer, starts, radius, brief)
+        if isinstance(model, CompositeObjective) and not anywhere:
+            best = self._polished(view, model, radius, best)
         gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
         return self._proposal(view, trust.kind, best.x, gain, slope)
+
+    def _polished(
+        self, view: _ProposalView, model: CompositeObjective, radius: float, best: Minimum | None
+    ) -> Minimum | None:
+        """Return a lower minimum than one that was found, by SLSQP: formulas bend sharply."""
+        frame, scale = view.frame, view.data.scale
+        start = None if best is None else frame.coordinates(best.x)
+        v, _ = best_step(
+            without_limits(frame, view.data, model),
+            self._repairer.feasible_set,
+            radius,
+            np.zeros(0),
+            0.0,
+            start,
+        )
+        near = self._repairer.near(frame.design(scale * v), frame.metric(), frame.centre)
+        if near is None or frame.distance(near.x) > radius * (1 + c.TRUST_INSIDE):
+            return best
+        value = model.value(frame.coordinates(near.x) / scale)
+        return Minimum(near.x, value) if best is None or value < best.value else best
 
     def _proposal(
         self, view: _ProposalView, kind: ProposalKind, x: Floats, predicted: float, slope: float
@@ -185,6 +210,9 @@ def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> Sm
     """Return the model to minimise: the chosen one, or a random one that fits as well."""
     data = view.data
     if choice is None:
+        formula = by_formula(data)
+        if formula is not None:
+            return formula.fitted().random(view.rng)
         return linear(data.A, data.y, view.rng)
     if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
         return choice.fit.model

@@ -187,7 +187,7 @@ def after_generation_with_limits(search: AssistedSearch) -> AssistedSearch:
     return replace(search, phase=phase, inject=False)
 
 
-def after_trial(search: AssistedSearch, local: LocalState, with_limits: bool) -> AssistedSearch:
+def after_trial(search: AssistedSearch, local: LocalState, only_local: bool) -> AssistedSearch:
     """LOCAL -> CONSULT, or ARCH after many misses with simulated constraints.
 
     ``local`` is the local search after its design was simulated.
@@ -198,7 +198,7 @@ def after_trial(search: AssistedSearch, local: LocalState, with_limits: bool) ->
         search,
         local=replace(local, misses=0) if tired else local,
         inject=search.inject or better,
-        phase=Phase.ARCH if tired and with_limits else Phase.CONSULT,
+        phase=Phase.ARCH if tired and only_local else Phase.CONSULT,
     )
 
 

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.distribution import Floats
+from archeng.model import Formulas
 from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import choose
-from archeng.surrogate.constrained import constraint_models, sizes
-from archeng.surrogate.data import Frame, select
+from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.fit import fit
-from archeng.surrogate.priors import IDENTITY, PRIORS, QUADRATIC
+from archeng.surrogate.priors import PRIORS, QUADRATIC
+from archeng.surrogate.slopes import centre_of
 
 Bools = NDArray[np.bool_]
 
@@ -36,36 +36,50 @@ class Gradients(NamedTuple):
     objective: Floats  # (n,)
     others: Floats  # (k, n): the same by other models that fit as well
     simulated: Floats  # (m, n) of the simulated constraints
+    ties: Floats  # (t, n) of other pieces that are as large, seen from that of the objective
 
 
-def gradients(frame: Frame, past: PastCalls, limits: Limits) -> Gradients | None:
+def gradients(
+    frame: Frame, past: PastCalls, limits: Limits, formulas: Formulas | None
+) -> Gradients | None:
     """Return gradients at the centre of the frame; None if there are too few designs."""
-    data = select(frame, past, c.SENSITIVITY_DESIGNS)
+    data = select(frame, past, formulas, c.SENSITIVITY_DESIGNS)
     if data is None or len(data.y) < data.A.shape[1] + 2:
         return None
-    choice = choose(data.kernels, data.y, (IDENTITY,))  # steep transforms hide the slope at y = 0
-    if choice is None:
+    centre = centre_of(data, limits)
+    if centre is None:
         return None
-    here = np.zeros(data.A.shape[1])
-    unit = data.scale / data.spread
+    slopes, unknown = centre.by_models(), unknown_directions(data.A)
+    rng = np.random.default_rng(c.SENSITIVITY_SEED)
+    first = int(np.argmax(centre.offsets))
+    objective = slopes.objective[first]
+    if formulas is None:
+        others = _by_other_models(data, unknown, float(np.linalg.norm(objective)), rng)
+    else:
+        drawn = centre.by_random(c.SENSITIVITY_DRAWS, unknown, rng)
+        others = np.array([one.objective[first] for one in drawn])
+    tied = centre.offsets > -c.SENSITIVITY_TIE * data.spread
+    tied[first] = False
+    ties = slopes.objective[tied] - objective
+    return Gradients(objective, others, centre.row_slopes(slopes), ties)
+
+
+def _by_other_models(
+    data: Data, unknown: Floats, steepness: float, rng: np.random.Generator
+) -> Floats:
+    """Slopes (k, n) of the objective by all priors, and by random quadratics.
+
+    In ``unknown`` directions they are as large as the ``steepness`` of the chosen model.
+    """
+    here, unit = np.zeros(data.A.shape[1]), data.scale / data.spread
     fits = [fit(data.kernels, data.y, prior) for prior in PRIORS]
     models = [fitted.model for fitted in fits if fitted is not None]
-    plain, rng = fits[PRIORS.index(QUADRATIC)], np.random.default_rng(c.SENSITIVITY_SEED)
+    plain = fits[PRIORS.index(QUADRATIC)]
     if plain is not None:
         models += [plain.random(rng) for _ in range(c.SENSITIVITY_DRAWS)]
-    others = np.array([model.derivatives(here)[0] for model in models])
-    others = others.reshape(len(models), len(here))
-    unknown = unknown_directions(data.A)
-    size = float(np.linalg.norm(choice.fit.model.derivatives(here)[0]))
-    others = others + size * rng.standard_normal((len(models), len(unknown))) @ unknown
-    models_of = constraint_models(data, limits) if len(limits) else ()
-    rows = [model.derivatives(here)[0] for model in models_of]
-    simulated = np.array(rows).reshape(len(limits), len(here)) / data.scale
-    return Gradients(
-        choice.fit.model.derivatives(here)[0] / unit,
-        others / unit,
-        simulated * sizes(data)[:, None],
-    )
+    others = np.array([model.slope(here) for model in models]).reshape(len(models), len(here))
+    away = rng.standard_normal((len(models), len(unknown))) @ unknown
+    return np.asarray(others / unit + steepness * away)
 
 
 def unknown_directions(A: Floats) -> Floats:

@@ -8,6 +8,6 @@ the model does not.
 
 from case_studies.airfoil.cases import CASES, Case, simulated_limits
 from case_studies.airfoil.model import build_model
-from case_studies.airfoil.simulator import SectionDrag
+from case_studies.airfoil.simulator import SectionDrag, build_simulator
 
-__all__ = ["CASES", "Case", "SectionDrag", "build_model", "simulated_limits"]
+__all__ = ["CASES", "Case", "SectionDrag", "build_model", "build_simulator", "simulated_limits"]

@@ -14,6 +14,7 @@ from case_studies.airfoil.cases import CASES
 from case_studies.airfoil.figure import figure
 from case_studies.airfoil.study import Record, Setup, run_seed
 from case_studies.shared.arguments import interruptible, study_parser
+from case_studies.shared.forms import Form, add_form, forms_of
 from case_studies.shared.seeds import SeedFile
 
 SEEDS, CALLS, PLAIN_CALLS = 3, 300, 3000
@@ -31,30 +32,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
-    setup = Setup(options.case, options.calls or calls, options.plain, options.may_stop)
-    chosen = [k for k in ("plain", "may_stop") if getattr(setup, k)]
-    out = options.out or Path("out/airfoil")
-    path = out / ("_".join([setup.case, *chosen, str(setup.calls)]) + ".json")
-    try:
-        file = SeedFile(
-            path, Record, {"setup": asdict(setup)}, _command(options), PACKAGES, indent=1
-        )
-    except ValueError as error:
-        parser.error(str(error))
     wanted = range(1, (options.seeds or seeds) + 1)
-    for seed in file.missing(wanted):
-        print(f"{setup.case}, seed {seed}", file=sys.stderr, flush=True)
-        record = run_seed(setup, seed, archeng.ProgressLine())
-        file.add(record)
-        unit = "lift over drag" if CASES[setup.case].best_ratio else "counts"
-        print(f"  {record.objective:.2f} {unit}", file=sys.stderr, flush=True)
-    _summarise(setup, [r for r in file.records if r.seed in wanted], path)
+    groups = {}
+    for form in forms_of(options.form):
+        setup = Setup(
+            options.case, options.calls or calls, options.plain, options.may_stop, form=form
+        )
+        chosen = [k for k in ("plain", "may_stop") if getattr(setup, k)]
+        out = options.out or Path("out/airfoil")
+        path = out / ("_".join([setup.case, form, *chosen, str(setup.calls)]) + ".json")
+        shared = {"setup": asdict(setup)}
+        try:
+            file = SeedFile(path, Record, shared, _command(options, form), PACKAGES, indent=1)
+        except ValueError as error:
+            parser.error(str(error))
+        for seed in file.missing(wanted):
+            print(f"{setup.case}, {form}, seed {seed}", file=sys.stderr, flush=True)
+            record = run_seed(setup, seed, archeng.ProgressLine())
+            file.add(record)
+            unit = "lift over drag" if CASES[setup.case].best_ratio else "counts"
+            print(f"  {record.objective:.2f} {unit}", file=sys.stderr, flush=True)
+        groups[form] = [r for r in file.records if r.seed in wanted]
+        _summarise(setup, groups[form], path)
+    print(report.forms_table(CASES[options.case], groups))
     return 0
 
 
-def _command(options: argparse.Namespace) -> str:
+def _command(options: argparse.Namespace, form: Form) -> str:
     """Return how a run is repeated; where it was written to is no part of that."""
-    words = ["python -m case_studies.airfoil", f"--case {options.case}"]
+    words = ["python -m case_studies.airfoil", f"--case {options.case}", f"--form {form}"]
     words += [
         f"--{k}" for k in ("plain", "may-stop", "quick") if vars(options)[k.replace("-", "_")]
     ]
@@ -72,7 +78,7 @@ def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:
     print(report.verdict(case, records), end="\n\n")
     picture = path.with_suffix(".png")
     figure(case, records, picture)
-    print(f"written: {path.name}, {picture.name} in {path.parent}")
+    print(f"written: {path.name}, {picture.name} in {path.parent}", end="\n\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--case", choices=CASES, default="transonic", help="flight conditions (transonic)"
     )
+    add_form(parser)
     parser.add_argument(
         "--plain", action="store_true", help="ARCH alone, without models of the simulator"
     )

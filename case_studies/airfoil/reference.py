@@ -20,9 +20,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from case_studies.airfoil import model as rules
+from case_studies.airfoil import geometry
 from case_studies.airfoil.cases import CASES, NETWORK, WEIGHTS, Case, reference, simulated_limits
 from case_studies.airfoil.credibility import crossed, networks_table, trips_table, tunnel_table
+from case_studies.airfoil.model import build_model
 from case_studies.airfoil.simulator import SectionDrag, ask_network
 
 STARTS = 5
@@ -67,9 +68,9 @@ def _explicit(opti: Any, case: Case, upper: Any, lower: Any, nose: Any, angle: A
     opti.subject_to(opti.bounded(-1, nose, 1))
     opti.subject_to(opti.bounded(shape.angles[0], angle, shape.angles[1]))
     for x, least in shape.thickness.items():
-        opti.subject_to(rules.thickness(upper, lower, x) >= least + MARGIN)
-    opti.subject_to(rules.trailing_angle(upper, lower) >= shape.trailing_angle + MARGIN)
-    wiggles = rules.wiggliness(upper) + rules.wiggliness(lower)
+        opti.subject_to(geometry.thickness(upper, lower, x) >= least + MARGIN)
+    opti.subject_to(geometry.trailing_angle(upper, lower) >= shape.trailing_angle + MARGIN)
+    wiggles = geometry.wiggliness(upper) + geometry.wiggliness(lower)
     opti.subject_to(wiggles <= shape.wiggliness - MARGIN)
     if angle.numel() > 1:
         opti.subject_to(angle[1:] >= angle[:-1])
@@ -90,7 +91,7 @@ def _network(case: Case, upper: Any, lower: Any, nose: Any, angle: Any) -> dict[
 def best_of_starts(case: Case, seed: int = 1) -> dict[str, Any]:
     """Return the best design from several starts, with its objective and how many agree with it."""
     rng = np.random.default_rng(seed)
-    first = {v.name: v.start for v in rules.build_model(case).variables}
+    first = {v.name: v.start for v in build_model(case).variables}
     starts = [first]
     for _ in range(STARTS):
         starts.append({name: v + 0.1 * rng.standard_normal(v.shape) for name, v in first.items()})

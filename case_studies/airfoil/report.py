@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from case_studies.airfoil.sections import Trimmed, broken_rules, known_section, 
 from case_studies.airfoil.simulator import kulfan
 from case_studies.airfoil.study import Record
 from case_studies.benchmarks.record import markdown_table
+from case_studies.shared import forms
 
 OPTIMUM = "optimum by gradients"
 MACHS = (0.60, 0.66, 0.70, 0.72, 0.73, 0.74, 0.76)
@@ -70,6 +71,14 @@ def off_design_table(case: Case, records: Sequence[Record]) -> str:
         found = (trimmed(parameters, replace(case, mach=mach)) for mach in MACHS)
         lines.append([name, *("-" if f is None else f"{f.objective:.1f}" for f in found)])
     return markdown_table(header, lines)
+
+
+def forms_table(case: Case, groups: Mapping[str, Sequence[Record]]) -> str:
+    """Return one line for each form of the study."""
+    optimum = reference()["optima"][case.name]["objective"]
+    return forms.forms_table(
+        groups, optimum, lambda r: r.objective, lambda r: r.infeasible_calls, case.sign
+    )
 
 
 def verdict(case: Case, records: Sequence[Record]) -> str:

@@ -1,7 +1,8 @@
-"""The simulator: lift, drag and moment of a section by NeuralFoil.
+"""The simulators: lift, drag and moment of a section by NeuralFoil.
 
 At low speed the network is asked directly. At high speed AeroSandbox corrects its answer for
-compressibility; what that correction knows, and what not, is in README.md.
+compressibility; what that correction knows, and what not, is in README.md. In the grey form the
+model has the correction, and the simulator returns what the network says.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from numpy.typing import ArrayLike
 
 from archeng import Evaluation
 from case_studies.airfoil.cases import CASES, NETWORK, Case, Floats, simulated_limits
+from case_studies.airfoil.compressible import SURFACE_POINTS
 from case_studies.airfoil.limits import exceeded
+from case_studies.airfoil.model import COEFFICIENTS, LOW_SPEED, MACH, REYNOLDS, VELOCITIES
+from case_studies.shared.forms import Form
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +37,15 @@ class Aerodynamics:
     critical_mach: Floats
 
 
-class SectionDrag:
-    """Weighted drag of a section in counts, or its lift over drag; with its simulated constraints.
+class Section:
+    """A section in the flow of a case. It judges every design by itself, in NumPy, and counts.
 
-    It judges every design by itself, in NumPy, and counts. It can be pickled.
+    It can be pickled.
 
     Parameters
     ----------
     case : Case
-        Which of the two it is, and the flight conditions.
+        The flight conditions, and whether drag or lift over drag is the objective.
     network : str
         Size of NeuralFoil's network.
 
@@ -57,27 +61,90 @@ class SectionDrag:
         self.n_calls = 0
         self.n_infeasible = 0
 
+    def _judge(self, design: Mapping[str, Any]) -> None:
+        self.n_calls += 1
+        self.n_infeasible += bool(exceeded(design, self.case.shape.name))
+
+    def _given(self, design: Mapping[str, Any], name: str, usual: Any) -> Any:
+        """Return a parameter of the model, or what is usual where the design has none."""
+        return getattr(design, "parameters", {}).get(name, usual)
+
+    def _flow(self, design: Mapping[str, Any]) -> Aerodynamics:
+        case = self.case
+        mach = self._given(design, MACH, case.mach)
+        reynolds = self._given(design, REYNOLDS, case.reynolds)
+        return aerodynamics(
+            kulfan(design), design["angle"], reynolds, self.network, mach, case.transition
+        )
+
+
+class SectionDrag(Section):
+    """The black box: weighted drag in counts or lift over drag, and the values of the limits."""
+
     def __call__(self, design: Mapping[str, Any]) -> Evaluation:
         """Simulate a design."""
-        case = self.case
-        self.n_calls += 1
-        self.n_infeasible += bool(exceeded(design, case.shape.name))
-        found = aerodynamics(
-            kulfan(design), design["angle"], case.reynolds, self.network, case.mach, case.transition
-        )
-        outputs = {
-            "lift": found.lift,
-            "drag": found.drag,
-            "moment": found.moment,
-            "lift over drag": found.lift / found.drag,
-        }
-        if case.mach:
-            outputs["critical Mach number"] = found.critical_mach
+        self._judge(design)
+        found = self._flow(design)
+        values = np.concatenate((found.lift, found.moment, found.confidence)).tolist()
         return Evaluation(
-            case.objective(found.lift, found.drag),
-            constraints=dict(zip(simulated_limits(case), _values(found), strict=True)),
-            outputs=outputs,
+            self.case.objective(found.lift, found.drag),
+            constraints=dict(zip(simulated_limits(self.case), values, strict=True)),
+            outputs={
+                "lift": found.lift,
+                "drag": found.drag,
+                "moment": found.moment,
+                **_only_recorded(self.case, found),
+            },
         )
+
+
+class SectionCoefficients(Section):
+    """The direct form: lift, drag, moment and confidence as outputs."""
+
+    def __call__(self, design: Mapping[str, Any]) -> Evaluation:
+        """Simulate a design."""
+        self._judge(design)
+        found = self._flow(design)
+        outputs = {name: getattr(found, name) for name in COEFFICIENTS}
+        return Evaluation(outputs={**outputs, **_only_recorded(self.case, found)})
+
+
+class SectionAtLowSpeed(Section):
+    """The grey form at high speed: the network's own answer, which knows no Mach number."""
+
+    def __call__(self, design: Mapping[str, Any]) -> dict[str, Any]:
+        """Simulate a design."""
+        self._judge(design)
+        reynolds = self._given(design, REYNOLDS, self.case.reynolds)
+        found = ask_network(
+            kulfan(design), design["angle"], reynolds, self.network, 0.0, self.case.transition
+        )
+        keys = ("CL", "CD", "CM", "analysis_confidence")
+        return {
+            **{name: found[key] for name, key in zip(LOW_SPEED, keys, strict=True)},
+            **{
+                name: np.concatenate(
+                    [found[f"{name.split()[0]}_bl_ue/vinf_{i}"] for i in range(SURFACE_POINTS)]
+                )
+                for name in VELOCITIES
+            },
+        }
+
+
+Simulator = SectionDrag | SectionCoefficients | SectionAtLowSpeed
+
+
+def build_simulator(case: Case = CASES["transonic"], form: Form = "grey") -> Simulator:
+    """Return the simulator of a case that goes with the model of the same form."""
+    if form == "black":
+        return SectionDrag(case)
+    return SectionAtLowSpeed(case) if form == "grey" and case.mach else SectionCoefficients(case)
+
+
+def _only_recorded(case: Case, found: Aerodynamics) -> dict[str, Floats]:
+    """Return what nobody asks for, but what is good to know."""
+    outputs = {"lift over drag": found.lift / found.drag}
+    return outputs | ({"critical Mach number": found.critical_mach} if case.mach else {})
 
 
 def kulfan(design: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +216,3 @@ def ask_network(
             mach=mach, include_360_deg_effects=False, **options
         )
     return found
-
-
-def _values(found: Aerodynamics) -> list[float]:
-    return np.concatenate((found.lift, found.moment, found.confidence)).tolist()

@@ -13,7 +13,8 @@ import archeng
 from case_studies.airfoil.cases import CASES, CHECK_NETWORK, simulated_limits
 from case_studies.airfoil.model import build_model
 from case_studies.airfoil.sections import trimmed
-from case_studies.airfoil.simulator import SectionDrag, kulfan
+from case_studies.airfoil.simulator import build_simulator, kulfan
+from case_studies.shared.forms import Form
 from case_studies.shared.seeds import SeedRecord, improvements
 
 
@@ -30,12 +31,15 @@ class Setup:
         ARCH alone, without models of the simulator.
     may_stop : bool
         Whether the search may end by itself before the calls are used up.
+    form : {"grey", "direct", "black"}
+        What the simulator returns.
     """
 
     case: str
     calls: int
     plain: bool = False
     may_stop: bool = False
+    form: Form = "grey"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,13 +85,13 @@ def run_seed(
 ) -> Record:
     """Search with one seed."""
     case = CASES[setup.case]
-    simulator = SectionDrag(case)
+    simulator = build_simulator(case, setup.form)
+    limits = {"simulated": simulated_limits(case), "sense": case.sense}
     begin = time.perf_counter()
     result = archeng.solve(
-        build_model(case),
+        build_model(case, setup.form),
         simulator,
-        simulated=simulated_limits(case),
-        sense=case.sense,
+        **(limits if setup.form == "black" else {}),
         max_evaluations=setup.calls,
         seed=seed,
         callback=callback,

@@ -57,7 +57,7 @@ def _g18_constraints(x: Any) -> Rows:
     return Rows(g=distances + areas)
 
 
-_G19_A = np.array(
+G19_A = np.array(
     [
         [-16.0, 2.0, 0.0, 1.0, 0.0],
         [0.0, -2.0, 0.0, 0.4, 2.0],
@@ -71,8 +71,8 @@ _G19_A = np.array(
         [1.0, 1.0, 1.0, 1.0, 1.0],
     ]
 )
-_G19_B = np.array([-40.0, -2.0, -0.25, -4.0, -4.0, -1.0, -40.0, -60.0, 5.0, 1.0])
-_G19_C = np.array(
+G19_B = np.array([-40.0, -2.0, -0.25, -4.0, -4.0, -1.0, -40.0, -60.0, 5.0, 1.0])
+G19_C = np.array(
     [
         [30.0, -20.0, -10.0, 32.0, -10.0],
         [-20.0, 39.0, -6.0, -31.0, 32.0],
@@ -81,19 +81,19 @@ _G19_C = np.array(
         [-10.0, 32.0, -10.0, -20.0, 30.0],
     ]
 )
-_G19_D = np.array([4.0, 8.0, 10.0, 6.0, 2.0])
-_G19_E = np.array([-15.0, -27.0, -36.0, -18.0, -12.0])
+G19_D = np.array([4.0, 8.0, 10.0, 6.0, 2.0])
+G19_E = np.array([-15.0, -27.0, -36.0, -18.0, -12.0])
 
 
 def _g19_objective(x: Floats) -> float:
     u, v = x[:10], x[10:]
-    return v @ _G19_C @ v + 2.0 * (_G19_D @ v**3) - _G19_B @ u
+    return v @ G19_C @ v + 2.0 * (G19_D @ v**3) - G19_B @ u
 
 
 def _g19_constraints(x: Any) -> Rows:
     u, v = x[:10], x[10:]
-    slope = 2 * ca.DM(_G19_C).T @ v + 3 * ca.DM(_G19_D) * v**2 + ca.DM(_G19_E)
-    return Rows(g=ca.vertsplit(ca.DM(_G19_A).T @ u - slope))
+    slope = 2 * ca.DM(G19_C).T @ v + 3 * ca.DM(G19_D) * v**2 + ca.DM(G19_E)
+    return Rows(g=ca.vertsplit(ca.DM(G19_A).T @ u - slope))
 
 
 _G20_PRICE = np.array([0.0693, 0.0577, 0.05, 0.2, 0.26, 0.55, 0.06, 0.1, 0.12, 0.18, 0.1, 0.09])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
 from case_studies.claims.cases import Floats, Formulas
 
-_IPOPT = {
+_IPOPT: dict[str, Any] = {
     "print_time": False,
     "error_on_fail": False,
     "show_eval_warnings": False,
@@ -35,16 +37,19 @@ def local_optimum(formulas: Formulas, x: Floats, value: float) -> float:
     First IPOPT looks for a better design in a small box around it. If there is hardly one, the
     design is at a local optimum; else IPOPT goes as far as it likes. NaN if it fails.
     """
-    near = _ipopt(formulas, x, _BOX)
+    near, _ = descend(formulas, x, _BOX)
     if np.isfinite(near) and gap(value, near) <= _SAME:
         return near
-    return _ipopt(formulas, x, np.inf)
+    return descend(formulas, x)[0]
 
 
-def _ipopt(formulas: Formulas, x: Floats, box: float) -> float:
+def descend(
+    formulas: Formulas, x: Floats, box: float = np.inf, **ipopt: float
+) -> tuple[float, Floats]:
     """Return the lowest objective that IPOPT finds within a part of the box around x (n,).
 
-    NaN if it finds none. Variables and rows are scaled to a size of about one.
+    And where it is. NaN if it finds none. Variables and rows are scaled to a size of about one.
+    ``ipopt`` are further options of it.
     """
     low, high = formulas.box
     width = np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(x), 1.0))
@@ -58,7 +63,8 @@ def _ipopt(formulas: Formulas, x: Floats, box: float) -> float:
     sizes = np.where(sizes > 0, sizes, 1.0)
     scale = abs(float(f0.item())) or 1.0
     nlp = {"x": u, "f": f / scale, "g": g / sizes}
-    solver = ca.nlpsol("referee", "ipopt", nlp, _IPOPT)
+    options = {**_IPOPT, "ipopt": {**_IPOPT["ipopt"], **ipopt}}
+    solver = ca.nlpsol("referee", "ipopt", nlp, options)
     end = solver(
         x0=np.zeros(len(x)),
         lbx=np.maximum((low - x) / width, -box),
@@ -68,8 +74,8 @@ def _ipopt(formulas: Formulas, x: Floats, box: float) -> float:
     )
     stats = solver.stats()
     if stats["return_status"] not in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
-        return float("nan")
-    return float(end["f"]) * scale
+        return float("nan"), x
+    return float(end["f"]) * scale, x + width * end["x"].full().ravel()
 
 
 def gap(value: float, optimum: float) -> float:

@@ -95,7 +95,7 @@ def _statics() -> tuple[Floats, Floats]:
     return by_load, by_redundant
 
 
-def _ten_bar_analysis(areas: Any, loads: Floats) -> tuple[Any, Any]:
+def ten_bar_analysis(areas: Any, loads: Floats) -> tuple[Any, Any]:
     """Return stresses (10, ksi) and displacements (8, in) as CasADi formulas of the areas."""
     by_load, by_redundant = _statics()
     cut, state = ca.sparsify(ca.DM(by_load @ loads)), ca.sparsify(ca.DM(by_redundant))
@@ -116,7 +116,7 @@ def _ten_bar(case: int) -> Model:
     areas = ca.vertcat(
         *(model.variable(f"area {i}", lower=0.1, upper=35, unit="in2") for i in range(1, 11))
     )
-    stresses, displacements = _ten_bar_analysis(areas, LOADS[case])
+    stresses, displacements = ten_bar_analysis(areas, LOADS[case])
     for i in range(10):
         model.subject_to(
             stresses[i], lower=-_STRESS, upper=_STRESS, name=f"stress in bar {i + 1} (ksi)"

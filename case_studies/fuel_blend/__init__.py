@@ -5,6 +5,6 @@ The simulator needs Cantera (``pip install 'archeng[fuel]'``), the model does no
 """
 
 from case_studies.fuel_blend.model import build_model
-from case_studies.fuel_blend.simulator import Furnace, HeatCost
+from case_studies.fuel_blend.simulator import Furnace, FurnaceOutputs, HeatCost
 
-__all__ = ["Furnace", "HeatCost", "build_model"]
+__all__ = ["Furnace", "FurnaceOutputs", "HeatCost", "build_model"]

@@ -11,6 +11,7 @@ import archeng
 from case_studies.fuel_blend.comparison import METHODS, Run, solved, without_the_sum
 from case_studies.fuel_blend.model import TOLERANCE, build_model
 from case_studies.shared.comparison import Comparison
+from case_studies.shared.forms import METHODS as FORMS
 
 KNOWN = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
 COLUMNS = (
@@ -29,9 +30,10 @@ COLUMNS = (
 def _introduce(methods: list[str], calls: int, quick: bool) -> None:
     """Show the model, a run of archeng, and one without the row that holds the sum."""
     print(build_model(), end="\n\n", flush=True)
-    if "archeng" not in methods:
+    forms = [form for form, name in FORMS.items() if name in methods]
+    if not forms:
         return
-    first, result = solved(1, calls, archeng.ProgressLine())
+    first, result = solved(1, calls, archeng.ProgressLine(), forms[0])
     print(result)
     print(f"\nbest known cost: {KNOWN['optimum']['cost']:.6f} EUR/GJ")
     farthest = max(abs(sum(e.x[:-2]) - 1) for e in result.evaluations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,8 +10,10 @@ import archeng
 from case_studies.fuel_blend.gases import gases
 from case_studies.fuel_blend.limits import exceeded, limits
 from case_studies.fuel_blend.model import build_model
-from case_studies.fuel_blend.simulator import HeatCost
+from case_studies.fuel_blend.simulator import Furnace, FurnaceOutputs, HeatCost, blend_cost
 from case_studies.shared.comparison import MethodRun
+from case_studies.shared.forms import METHODS as FORMS
+from case_studies.shared.forms import Form
 from case_studies.shared.other_methods import Claim, cma_with_penalty, slsqp
 from case_studies.shared.referee import Design, Watched
 
@@ -44,12 +46,18 @@ class Run(MethodRun):
 
 
 def solved(
-    seed: int, calls: int, progress: Callable[[object], None] | None = None
+    seed: int,
+    calls: int,
+    progress: Callable[[object], None] | None = None,
+    form: Form = "grey",
 ) -> tuple[Run, archeng.Result]:
     """Run archeng with restarts until the budget is used up or they are."""
-    watched = Watched(HeatCost(), exceeded)
+    if form == "grey":
+        watched = Watched(FurnaceOutputs(), exceeded, by_outputs)
+    else:
+        watched = Watched(HeatCost(), exceeded)
     result = archeng.solve(
-        build_model(),
+        build_model(form=form),
         watched,
         max_evaluations=calls,
         restarts=RESTARTS,
@@ -57,7 +65,21 @@ def solved(
         callback=progress,
     )
     design = {name: float(result.design[name]) for name in result.design}
-    return _run("archeng", seed, watched, Claim(design, result.fun, 0.0)), result
+    return _run(FORMS[form], seed, watched, Claim(design, result.fun, 0.0)), result
+
+
+def archeng_run(form: Form, seed: int, calls: int) -> Run:
+    """Run archeng in a form and return its row."""
+    return solved(seed, calls, form=form)[0]
+
+
+def by_outputs(design: Design, found: Mapping[str, float]) -> float:
+    """Return the cost of what the simulator of the grey form returned."""
+    f = Furnace()
+    fractions = [float(design[g.name]) for g in gases()]
+    fuel = f.volume_flow * sum(blend_cost(fractions, [g.price for g in gases()], f.allowance))
+    emissions = f.nox_charge * found["NOx"] + f.monoxide_charge * found["CO"]
+    return float((fuel + emissions) / found["heat"])
 
 
 def penalty_run(
@@ -70,14 +92,20 @@ def penalty_run(
     """Run CMA-ES with a quadratic penalty on all rows, of the design that ``before`` makes."""
     watched = Watched(HeatCost(), exceeded)
     claim = cma_with_penalty(
-        build_model(), watched, weight=weight, calls=calls, seed=seed, failed=FAILED, before=before
+        build_model(form="black"),
+        watched,
+        weight=weight,
+        calls=calls,
+        seed=seed,
+        failed=FAILED,
+        before=before,
     )
     return _run(method, seed, watched, claim)
 
 
 def slsqp_run(seed: int) -> Run:
     """Run SLSQP from one legal design until it ends by itself."""
-    model, watched = build_model(), Watched(HeatCost(), exceeded)
+    model, watched = build_model(form="black"), Watched(HeatCost(), exceeded)
     start = archeng.sample_feasible(model, 1, seed=seed)[0]
     value, design = slsqp(model, watched, start, failed=FAILED)
     return _run("SLSQP", seed, watched, Claim(design, value, 0.0))
@@ -86,7 +114,7 @@ def slsqp_run(seed: int) -> Run:
 def without_the_sum(seed: int, calls: int) -> Run:
     """Run archeng without the equality: the best that the simulator claims off the simplex."""
     watched = Watched(HeatCost(), exceeded)
-    model = build_model(adds_up=False)
+    model = build_model(adds_up=False, form="black")
     result = archeng.solve(model, watched, max_evaluations=calls, restarts=RESTARTS, seed=seed)
     design = {name: float(result.design[name]) for name in result.design}
     return _run("archeng without the sum", seed, watched, Claim(design, result.fun, 0.0))
@@ -122,7 +150,7 @@ def _run(method: str, seed: int, watched: Watched, claim: Claim) -> Run:
 
 
 METHODS: dict[str, Callable[[int, int], Run]] = {
-    "archeng": lambda seed, calls: solved(seed, calls)[0],
+    **{name: partial(archeng_run, form) for form, name in FORMS.items()},
     **{f"penalty {w:g}": partial(penalty_run, f"penalty {w:g}", w) for w in WEIGHTS},
     "normalised": partial(penalty_run, "normalised", 1e3, before=normalised),
     "SLSQP": lambda seed, calls: slsqp_run(seed),

@@ -8,8 +8,8 @@ load. The kinetics are GRI-Mech 3.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from case_studies.fuel_blend.gases import MOLAR_VOLUME, OXYGEN_IN_AIR, gases
@@ -23,6 +23,9 @@ SHARE = "primary air"
 AIR = {"O2": OXYGEN_IN_AIR, "N2": 1 - OXYGEN_IN_AIR}
 NOX_MASS = 46.006  # kg/kmol, counted as NO2
 VALVE = 3e-3  # kg/(s Pa), so wide that the stages are within 0.5 % of the pressure outside
+PARAMETERS = {"air temperature": "air_temperature", "load temperature": "load_temperature"}
+"""Parameters of the model that the simulator needs, and their names in `Furnace`."""
+
 PHASES = ("fuel", "air", "first", "second", "load", "chimney")
 
 Inlets = list[tuple[Any, float]]
@@ -89,10 +92,22 @@ class HeatCost:
             import cantera as ct
 
             self._phases = {name: ct.Solution("gri30.yaml") for name in PHASES}
-        return simulate(design, self.furnace, self._phases)
+        given = getattr(design, "parameters", {})
+        changed = {field: given[name] for name, field in PARAMETERS.items() if name in given}
+        return simulate(design, replace(self.furnace, **changed), self._phases)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_phases": None}  # Cantera's objects cannot be pickled
+
+
+class FurnaceOutputs(HeatCost):
+    """Callable for archeng in the grey form: a design to heat (GJ/h) and emissions (kg/h)."""
+
+    def __call__(self, design: Mapping[str, float]) -> dict[str, float]:  # type: ignore[override]
+        """Return what the formula of the cost needs."""
+        self.n_calls += 1
+        hour = self.simulate(design)
+        return {"heat": hour.heat, "NOx": hour.nox, "CO": hour.monoxide}
 
 
 def simulate(design: Mapping[str, float], f: Furnace, phases: Mapping[str, Any]) -> Hour:
@@ -128,11 +143,11 @@ def simulate(design: Mapping[str, float], f: Furnace, phases: Mapping[str, Any])
     oxides = second["NO", "NO2"]
     nox = flue * float(sum(oxides.Y / oxides.molecular_weights)) * NOX_MASS
     monoxide = flue * float(second["CO"].Y[0])
-    price = sum(float(design[g.name]) * g.net * g.price for g in gases()) / 1e3
-    fossil = sum(float(design[g.name]) * g.carbon for g in gases() if g.allowances)
+    fractions = [float(design[g.name]) for g in gases()]
+    fuel_cost, allowance_cost = blend_cost(fractions, [g.price for g in gases()], f.allowance)
     return Hour(
-        fuel_cost=f.volume_flow * price,
-        allowance_cost=f.volume_flow * fossil * f.allowance,
+        fuel_cost=f.volume_flow * fuel_cost,
+        allowance_cost=f.volume_flow * allowance_cost,
         emission_cost=f.nox_charge * nox + f.monoxide_charge * monoxide,
         nox=nox,
         monoxide=monoxide,
@@ -140,6 +155,17 @@ def simulate(design: Mapping[str, float], f: Furnace, phases: Mapping[str, Any])
         first_temperature=first.T,
         second_temperature=second.T,
     )
+
+
+def blend_cost(fractions: Sequence[Any], prices: Any, allowance: Any) -> tuple[Any, Any]:
+    """Return what a m3 of blend costs in EUR, and its allowances; of numbers or of formulas.
+
+    ``prices`` are in EUR/GJ, in the order of the gases; ``allowance`` in EUR per kg of CO2.
+    """
+    blend = list(zip(gases(), fractions, strict=True))
+    price = sum(x * gas.net * prices[k] for k, (gas, x) in enumerate(blend)) / 1e3
+    fossil = sum(x * gas.carbon for gas, x in blend if gas.allowances)
+    return price, fossil * allowance
 
 
 def blended(design: Mapping[str, float]) -> dict[str, float]:

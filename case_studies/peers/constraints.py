@@ -167,6 +167,13 @@ def exactly(feasible_set: FeasibleSet) -> Callable[[Floats], bool]:
 
 def strict_model(model: Model, tolerance: float = 1e-6) -> Model:
     """Return a copy of a model of SX symbols with this tolerance for all equalities."""
+    copy = same_variables(model)
+    copy.add_constraints([replace(c, tolerance=tolerance) for c in model.constraints])
+    return copy
+
+
+def same_variables(model: Model) -> Model:
+    """Return a model with the variables of another one (of SX symbols), and nothing else."""
     copy, symbols, done = Model(model.name), model.symbols, 0
     for variable in model.variables:
         rows, columns = {0: (1, 1), 1: (*variable.shape, 1)}.get(
@@ -175,7 +182,6 @@ def strict_model(model: Model, tolerance: float = 1e-6) -> Model:
         piece = symbols[done : done + variable.size]
         copy.add(ca.reshape(piece, rows, columns), variable)
         done += variable.size
-    copy.add_constraints([replace(c, tolerance=tolerance) for c in model.constraints])
     return copy
 
 

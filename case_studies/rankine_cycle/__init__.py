@@ -5,6 +5,6 @@ directory. The simulator needs CoolProp (``pip install 'archeng[cycle]'``), the 
 """
 
 from case_studies.rankine_cycle.model import build_model
-from case_studies.rankine_cycle.simulator import SpecificCost
+from case_studies.rankine_cycle.simulator import CycleOutputs, SpecificCost
 
-__all__ = ["SpecificCost", "build_model"]
+__all__ = ["CycleOutputs", "SpecificCost", "build_model"]

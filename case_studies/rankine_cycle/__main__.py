@@ -12,6 +12,7 @@ from case_studies.rankine_cycle.comparison import METHODS, Run, census, solved
 from case_studies.rankine_cycle.model import build_model
 from case_studies.rankine_cycle.simulator import Cycle, SpecificCost
 from case_studies.shared.comparison import Comparison
+from case_studies.shared.forms import METHODS as FORMS
 
 KNOWN = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
 COLUMNS = (
@@ -28,8 +29,8 @@ COLUMNS = (
 def _introduce(methods: list[str], calls: int, quick: bool) -> None:
     """Show the model, a run of archeng, and what the simulator does at random designs."""
     print(build_model(), end="\n\n", flush=True)
-    if "archeng" in methods:
-        first, result = solved(1, calls, archeng.ProgressLine())
+    for form in [form for form, name in FORMS.items() if name in methods][:1]:
+        first, result = solved(1, calls, archeng.ProgressLine(), form)
         print(result)
         print(f"\nbest known cost: {KNOWN['optimum']['cost']:.4f} $/kW")
         print(f"the referee: {first.calls} calls, {first.illegal} at illegal designs")

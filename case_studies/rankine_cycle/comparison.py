@@ -12,8 +12,11 @@ import numpy as np
 import archeng
 from case_studies.rankine_cycle.limits import BOUNDS, exceeded
 from case_studies.rankine_cycle.model import build_model
-from case_studies.rankine_cycle.simulator import SpecificCost
+from case_studies.rankine_cycle.plant import PLANT, cost_per_power
+from case_studies.rankine_cycle.simulator import CycleOutputs, SpecificCost
 from case_studies.shared.comparison import MethodRun
+from case_studies.shared.forms import METHODS as FORMS
+from case_studies.shared.forms import Form
 from case_studies.shared.other_methods import cma_with_penalty, evolution, slsqp
 from case_studies.shared.referee import Watched
 
@@ -40,21 +43,38 @@ class Run(MethodRun):
 
 
 def solved(
-    seed: int, calls: int, progress: Callable[[object], None] | None = None
+    seed: int,
+    calls: int,
+    progress: Callable[[object], None] | None = None,
+    form: Form = "grey",
 ) -> tuple[Run, archeng.Result]:
     """Run archeng."""
-    watched = Watched(SpecificCost(), exceeded)
+    if form == "grey":
+        watched = Watched(CycleOutputs(), exceeded, by_outputs)
+    else:
+        watched = Watched(SpecificCost(), exceeded)
     result = archeng.solve(
-        build_model(), watched, max_evaluations=calls, seed=seed, callback=progress
+        build_model(form=form), watched, max_evaluations=calls, seed=seed, callback=progress
     )
-    return _run("archeng", seed, watched, result.fun, exceeded(result.design)), result
+    return _run(FORMS[form], seed, watched, result.fun, exceeded(result.design)), result
+
+
+def archeng_run(form: Form, seed: int, calls: int) -> Run:
+    """Run archeng in a form and return its row."""
+    return solved(seed, calls, form=form)[0]
+
+
+def by_outputs(design: Mapping[str, float], found: Mapping[str, list[float]]) -> float:
+    """Return the specific cost of what the simulator of the grey form returned."""
+    flows = float(design["working fluid"]), float(design["cooling water"])
+    return float(cost_per_power(PLANT, flows, found["work"], found["area"], PLANT.wells))
 
 
 def penalty_run(method: str, weight: float, guarded: bool, seed: int, calls: int) -> Run:
     """Run CMA-ES with a quadratic penalty on all rows."""
     watched = Watched(Guarded() if guarded else SpecificCost(), exceeded)
     claim = cma_with_penalty(
-        build_model(), watched, weight=weight, calls=calls, seed=seed, failed=FAILED
+        build_model(form="black"), watched, weight=weight, calls=calls, seed=seed, failed=FAILED
     )
     return _run(method, seed, watched, claim.value, exceeded(claim.design))
 
@@ -62,13 +82,13 @@ def penalty_run(method: str, weight: float, guarded: bool, seed: int, calls: int
 def evolution_run(seed: int, calls: int) -> Run:
     """Run differential evolution, which asks the rows first."""
     watched = Watched(SpecificCost(), exceeded)
-    evolution(build_model(), watched, calls=calls, seed=seed, failed=FAILED)
+    evolution(build_model(form="black"), watched, calls=calls, seed=seed, failed=FAILED)
     return _run("differential evolution", seed, watched, watched.best[-1], [])
 
 
 def slsqp_run(seed: int) -> Run:
     """Run SLSQP from one legal design until it ends by itself."""
-    model, watched = build_model(), Watched(SpecificCost(), exceeded)
+    model, watched = build_model(form="black"), Watched(SpecificCost(), exceeded)
     start = archeng.sample_feasible(model, 1, seed=seed)[0]
     value, design = slsqp(model, watched, start, failed=FAILED)
     return _run("SLSQP", seed, watched, value, exceeded(design, slack=1e-6))
@@ -121,7 +141,7 @@ def _run(method: str, seed: int, watched: Watched, claimed: float, broken: list[
 
 
 METHODS: dict[str, Callable[[int, int], Run]] = {
-    "archeng": lambda seed, calls: solved(seed, calls)[0],
+    **{name: partial(archeng_run, form) for form, name in FORMS.items()},
     **{f"penalty {w:g}": partial(penalty_run, f"penalty {w:g}", w, False) for w in WEIGHTS},
     "guarded penalty 1e+06": partial(penalty_run, "guarded penalty 1e+06", 1e6, True),
     "differential evolution": evolution_run,

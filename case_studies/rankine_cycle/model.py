@@ -11,8 +11,10 @@ from typing import Any
 import casadi as ca
 
 from archeng import Model
-from case_studies.rankine_cycle.plant import PLANT, Plant
+from case_studies.rankine_cycle.plant import PLANT, Plant, cost_per_power
 from case_studies.rankine_cycle.properties import fitted
+from case_studies.rankine_cycle.simulator import AREAS, WORKS
+from case_studies.shared.forms import Form
 
 CRITICAL_PRESSURE = 36.51  # bar, R245fa
 HIGHEST_PRESSURE = 27.0  # bar, up to where the formulas hold
@@ -30,9 +32,18 @@ COOLANT_HEAT = 4.186  # kJ/(kg K), water at 15 to 35 C
 COOLANT_DENSITY = 999.2  # kg/m3
 
 
-def build_model(plant: Plant = PLANT) -> Model:
-    """Return the cycle: 7 variables, 12 constraints."""
+def build_model(plant: Plant = PLANT, form: Form = "grey") -> Model:
+    """Return the cycle: 7 variables, 12 constraints.
+
+    In the grey form the temperatures of the sources and the price of the wells are parameters, and
+    the cost is a formula of what the simulator returns.
+    """
     model = Model("organic Rankine cycle")
+    brine_inlet, coolant_inlet, wells = plant.brine_inlet, plant.coolant_inlet, plant.wells
+    if form == "grey":
+        brine_inlet = model.parameter("brine inlet", brine_inlet, unit="K")
+        coolant_inlet = model.parameter("cooling water inlet", coolant_inlet, unit="K")
+        wells = model.parameter("wells", wells, unit="$")
     high = model.variable("evaporating pressure", lower=4, upper=45, unit="bar")
     low = model.variable("condensing pressure", lower=1, upper=5, unit="bar")
     superheat = model.variable("superheat", lower=1, upper=40, unit="K")
@@ -58,9 +69,9 @@ def build_model(plant: Plant = PLANT) -> Model:
     def brine(enthalpy: Any) -> Any:
         """Temperature of the brine beside working fluid of this enthalpy."""
         given = flow / plant.brine_flow * (h3 - enthalpy)
-        return plant.brine_inlet + fitted("brine temperature", given)
+        return brine_inlet + fitted("brine temperature", given)
 
-    coolant_at_dew = plant.coolant_inlet + flow * (h_dew - h1) / (coolant * COOLANT_HEAT)
+    coolant_at_dew = coolant_inlet + flow * (h_dew - h1) / (coolant * COOLANT_HEAT)
     coolant_power = coolant * plant.coolant_head / COOLANT_DENSITY / plant.pump_efficiency / 1e3
     power = (
         plant.generator_efficiency * flow * work
@@ -71,7 +82,7 @@ def build_model(plant: Plant = PLANT) -> Model:
     model.subject_to(high >= 2 * low, name="pressure ratio (bar)")
     model.subject_to(high <= 12 * low, name="one turbine stage (bar)")
     model.subject_to(
-        boiling + superheat <= plant.brine_inlet - BRINE_PINCH, name="hot end of evaporator (K)"
+        boiling + superheat <= brine_inlet - BRINE_PINCH, name="hot end of evaporator (K)"
     )
     model.subject_to(brine(h_boiling) - boiling >= BRINE_PINCH, name="pinch at boiling (K)")
     model.subject_to(
@@ -80,10 +91,15 @@ def build_model(plant: Plant = PLANT) -> Model:
     )
     model.subject_to(brine(h2r) >= REINJECTION, name="reinjection (K)")
     model.subject_to(dew - coolant_at_dew >= COOLANT_PINCH, name="pinch at condensing (K)")
-    model.subject_to(t1 - plant.coolant_inlet >= COOLANT_PINCH, name="cold end of condenser (K)")
+    model.subject_to(t1 - coolant_inlet >= COOLANT_PINCH, name="cold end of condenser (K)")
     model.subject_to(t4r - dew >= EXHAUST_MARGIN, name="no condensing in recuperator (K)")
     model.subject_to(h_boiling - h2r >= LIQUID_MARGIN, name="no boiling in recuperator (kJ/kg)")
     model.subject_to(power >= LEAST_POWER, name="net power (kW)")
+    if form == "grey":
+        work = model.output("work", shape=len(WORKS), unit="kJ/kg")
+        area = model.output("area", shape=len(AREAS), unit="m2")
+        cost = cost_per_power(plant, (flow, coolant), work, area, wells, ca.log10)
+        model.minimize(cost, name="cost ($/kW)")
     return model
 
 

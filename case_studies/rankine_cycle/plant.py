@@ -8,9 +8,10 @@ et al. (README.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 ESCALATION = 800 / 397
 """From the price level of the correlations (CEPCI 397, 2001) to that of about 2023."""
@@ -61,8 +62,44 @@ class Plant:
 PLANT = Plant()
 
 
-def bare_module_cost(kind: str, size: float) -> float:
-    """Installed price in $ of a turbine or pump (kW) or a shell-and-tube exchanger (m2)."""
+def bare_module_cost(kind: str, size: Any, log10: Callable[[Any], Any] = math.log10) -> Any:
+    """Installed price in $ of a turbine or pump (kW) or a shell-and-tube exchanger (m2).
+
+    ``log10`` is that of CasADi if the size is a formula.
+    """
     (k1, k2, k3), factor = CORRELATIONS[kind]
-    decades = math.log10(size)
-    return float(ESCALATION * factor * 10 ** (k1 + k2 * decades + k3 * decades**2))
+    decades = log10(size)
+    return ESCALATION * factor * 10 ** (k1 + k2 * decades + k3 * decades**2)
+
+
+def cost_per_power(
+    plant: Plant,
+    flows: tuple[Any, Any],
+    work: Any,
+    area: Any,
+    wells: Any,
+    log10: Callable[[Any], Any] = math.log10,
+) -> Any:
+    """Investment in $ per kW of net power, of numbers or of formulas.
+
+    Parameters
+    ----------
+    plant : Plant
+    flows : tuple
+        Working fluid and cooling water, kg/s.
+    work : sequence of three
+        In kJ per kg: of the turbine and of the pump per kg of working fluid, of the other pump per
+        kg of cooling water.
+    area : sequence of three
+        Of the heat exchangers, m2.
+    wells : float
+        Price of the wells, $.
+    log10 : callable
+    """
+    fluid, coolant = flows
+    turbine, pump, lift = fluid * work[0], fluid * work[1], coolant * work[2]
+    net = plant.generator_efficiency * turbine - (pump + lift) / plant.motor_efficiency
+    machines = (("turbine", turbine), ("pump", pump), ("pump", lift))
+    bought = sum(bare_module_cost(kind, size, log10) for kind, size in machines)
+    bought += sum(bare_module_cost("exchanger", area[k], log10) for k in range(3))
+    return (wells + bought) / net

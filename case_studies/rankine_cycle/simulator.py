@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from case_studies.rankine_cycle.plant import PLANT, Plant, bare_module_cost
@@ -21,12 +21,17 @@ from case_studies.rankine_cycle.plant import PLANT, Plant, bare_module_cost
 Nodes = list[tuple[float, float]]
 """Enthalpy of the working fluid, and a temperature or temperature difference there."""
 
+WORKS = ("turbine", "pump", "coolant pump")
+AREAS = ("evaporator", "condenser", "recuperator")
+PARAMETERS = {"brine inlet": "brine_inlet", "cooling water inlet": "coolant_inlet"}
+"""Parameters of the model that the simulator needs, and their names in `Plant`."""
+
 PREHEAT_PIECES = 4  # the liquid's heat capacity grows towards the critical point
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """A simulated cycle. Temperatures in K, enthalpies in J/kg, powers in W, areas in m2."""
+    """A simulated cycle: temperatures in K, enthalpies, works in J/kg, powers in W, areas in m2."""
 
     temperatures: dict[str, float]
     enthalpies: dict[str, float]
@@ -36,6 +41,7 @@ class Cycle:
     evaporator_pinch: float
     condenser_pinch: float
     brine_outlet: float
+    works: dict[str, float]
     areas: dict[str, float]
     costs: dict[str, float]
 
@@ -79,10 +85,25 @@ class SpecificCost:
                 AbstractState("HEOS", "Water"),
             )
         values = {name: float(design[name]) for name in design}
-        return simulate(values, self.plant, *self._fluids)
+        given = getattr(design, "parameters", {})
+        changed = {field: given[name] for name, field in PARAMETERS.items() if name in given}
+        return simulate(values, replace(self.plant, **changed), *self._fluids)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_fluids": None}  # CoolProp's objects cannot be pickled
+
+
+class CycleOutputs(SpecificCost):
+    """Callable for archeng in the grey form: a design to works per kg (kJ) and areas (m2)."""
+
+    def __call__(self, design: Mapping[str, float]) -> dict[str, list[float]]:  # type: ignore[override]
+        """Return what the formula of the cost needs."""
+        self.n_calls += 1
+        cycle = self.simulate(design)
+        return {
+            "work": [cycle.works[name] / 1e3 for name in WORKS],
+            "area": [cycle.areas[name] for name in AREAS],
+        }
 
 
 def simulate(design: Mapping[str, float], plant: Plant, fluid: Any, water: Any) -> Cycle:
@@ -111,6 +132,7 @@ def simulate(design: Mapping[str, float], plant: Plant, fluid: Any, water: Any) 
 
     turbine, pump = flow * (h["3"] - h["4"]), flow * (h["2"] - h["1"])
     lift = design["cooling water"] * plant.coolant_head / coolant.density / plant.pump_efficiency
+    works = (turbine / flow, pump / flow, lift / design["cooling water"])
     costs = {
         "wells": plant.wells,
         "turbine": bare_module_cost("turbine", turbine / 1e3),
@@ -127,6 +149,7 @@ def simulate(design: Mapping[str, float], plant: Plant, fluid: Any, water: Any) 
         evaporator_pinch=min(d for _, d in evaporator),
         condenser_pinch=min(d for _, d in condenser),
         brine_outlet=brine.at(h["2r"] - h["3"]),
+        works=dict(zip(WORKS, works, strict=True)),
         areas=areas,
         costs=costs,
     )

@@ -62,13 +62,13 @@ def positive(text: str) -> int:
     return number
 
 
-def chosen(names: str | None, methods: Iterable[str]) -> list[str]:
-    """Return the methods of a comma-separated list, all of them for None.
+def chosen(names: str | None, methods: Iterable[str], kind: str = "method") -> list[str]:
+    """Return the methods (or another kind) of a comma-separated list, all of them for None.
 
     Raises
     ------
     ValueError
-        There is no method of that name; the message lists those there are.
+        There is none of that name; the message lists those there are.
     """
     every = list(methods)
     if names is None:
@@ -76,6 +76,6 @@ def chosen(names: str | None, methods: Iterable[str]) -> list[str]:
     wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     unknown = [name for name in wanted if name not in every]
     if unknown or not wanted:
-        what = f"no method is named {', '.join(unknown)}" if unknown else "no method is named"
+        what = f"no {kind} is named {', '.join(unknown)}" if unknown else f"no {kind} is named"
         raise ValueError(f"{what}; there are {', '.join(every)}.")
     return wanted

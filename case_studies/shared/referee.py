@@ -30,9 +30,11 @@ class Watched:
     Parameters
     ----------
     simulator : callable
-        A design to a number.
+        A design to a number, or to outputs.
     exceeded : callable
         A design to the names of the limits that it exceeds.
+    objective : callable, optional
+        A design and what the simulator returned to a number; needed if that is none itself.
 
     Attributes
     ----------
@@ -47,29 +49,33 @@ class Watched:
     """
 
     def __init__(
-        self, simulator: Callable[[Any], float], exceeded: Callable[[Design], list[str]]
+        self,
+        simulator: Callable[[Any], Any],
+        exceeded: Callable[[Design], list[str]],
+        objective: Callable[[Design, Any], float] | None = None,
     ) -> None:
-        self._simulator, self._exceeded = simulator, exceeded
+        self._simulator, self._exceeded, self._objective = simulator, exceeded, objective
         self.n_calls = self.n_illegal = 0
         self.failures: Counter[str] = Counter()
         self.best: list[float] = []
         self.best_design: dict[str, float] = {}
 
-    def __call__(self, design: Design) -> float:
+    def __call__(self, design: Design) -> Any:
         """Call the simulator, and let its exceptions through."""
         self.n_calls += 1
         legal = not self._exceeded(design)
         self.n_illegal += not legal
         self.best.append(self.best[-1] if self.best else math.inf)
         try:
-            value = float(self._simulator(design))
+            answer = self._simulator(design)
+            value = float(answer if self._objective is None else self._objective(design, answer))
         except Exception as error:
             self.failures[f"{type(error).__name__}: {_first_words(error)}"] += 1
             raise
         if legal and value < self.best[-1]:
             self.best[-1] = value
             self.best_design = {name: float(design[name]) for name in design}
-        return value
+        return value if self._objective is None else answer
 
 
 def _first_words(error: Exception) -> str:

@@ -7,11 +7,10 @@ simulated constraints. Run it with ``python -m case_studies.truss``; see README.
 Examples
 --------
 >>> import archeng
->>> from case_studies.truss import CASES, build_model, build_simulator
+>>> from case_studies.truss import build_model, build_simulator
 >>> result = archeng.solve(
 ...     build_model("layout"),
 ...     build_simulator("layout"),
-...     simulated=CASES["layout"].limits,
 ...     max_evaluations=60,
 ...     seed=1,
 ... )  # doctest: +SKIP

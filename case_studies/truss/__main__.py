@@ -9,6 +9,7 @@ from pathlib import Path
 
 import archeng
 from case_studies.shared.arguments import command_of, interruptible, positive, study_parser
+from case_studies.shared.forms import add_form, forms_of
 from case_studies.shared.seeds import SeedFile
 from case_studies.truss import report
 from case_studies.truss.cases import CASES
@@ -31,18 +32,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = options.out or Path("out/truss-quick" if options.quick else "out/truss")
     command = command_of("truss", argv)
     for name in [options.case] if options.case else CASES:
-        try:
-            file = SeedFile(out / f"{name}.json", Record, {"calls": calls}, command)
-        except ValueError as error:
-            parser.error(str(error))
-        print(build_model(name), end="\n\n", flush=True)
-        for seed in file.missing(range(1, seeds + 1)):
-            print(f"{CASES[name].title}, seed {seed}", file=sys.stderr, flush=True)
-            progress = archeng.ProgressLine()
-            record = run_seed(name, seed, calls, workers=options.workers, callback=progress)
-            file.add(record)
-            print(f"  {record.mass:.2f} lb", file=sys.stderr, flush=True)
-        _summarise(name, file.records, file.path)
+        groups = {}
+        for form in forms_of(options.form):
+            shared = {"calls": calls, "form": form}
+            try:
+                file = SeedFile(out / f"{name}_{form}.json", Record, shared, command)
+            except ValueError as error:
+                parser.error(str(error))
+            print(build_model(name, form), end="\n\n", flush=True)
+            for seed in file.missing(range(1, seeds + 1)):
+                print(f"{CASES[name].title}, {form}, seed {seed}", file=sys.stderr, flush=True)
+                progress = archeng.ProgressLine()
+                record = run_seed(
+                    name, seed, calls, form=form, workers=options.workers, callback=progress
+                )
+                file.add(record)
+                print(f"  {record.mass:.2f} lb", file=sys.stderr, flush=True)
+            groups[form] = file.records
+            _summarise(name, file.records, file.path)
+        print(report.forms_table(name, groups), end="\n\n")
     return 0
 
 
@@ -54,8 +62,9 @@ def _summarise(name: str, records: Sequence[Record], path: Path) -> None:
     written = [path.name]
     try:
         for suffix, draw in (("truss", truss_figure), ("convergence", convergence_figure)):
-            draw(name, records, path.with_name(f"{name}_{suffix}.png"))
-            written.append(f"{name}_{suffix}.png")
+            picture = path.with_name(f"{path.stem}_{suffix}.png")
+            draw(name, records, picture)
+            written.append(picture.name)
     except ImportError:
         print("no figures: pip install 'archeng[plot]'", file=sys.stderr)
     print(f"written: {', '.join(written)} in {path.parent}", end="\n\n", flush=True)
@@ -70,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         out="results (out/truss; with --quick out/truss-quick)",
         quick=f"{QUICK[0]} seed, {QUICK[1]} calls",
     )
+    add_form(parser)
     parser.add_argument("--case", choices=list(CASES), help="only this one (all)")
     parser.add_argument(
         "--workers", type=positive, default=1, metavar="W", help="calls at the same time (1)"

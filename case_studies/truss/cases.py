@@ -29,6 +29,8 @@ class Case:
     groups : ndarray, shape (m,)
         Which area each bar has.
     loads : ndarray, shape (k, 2)
+    load : float
+        What they are multiples of, in kips: a parameter of the model.
     supports : tuple of int
         Nodes that are fixed.
     areas : mapping of str to float
@@ -49,6 +51,7 @@ class Case:
     bars: NDArray[np.int64]
     groups: NDArray[np.int64]
     loads: Floats
+    load: float
     supports: tuple[int, ...]
     areas: Mapping[str, float]
     area_bounds: tuple[float, float]
@@ -89,6 +92,16 @@ TIP_LOAD = 100.0
 """Load at node 2 in kips. Stiffness is this over the displacement downwards."""
 
 
+UNIT_FORCES: dict[int, dict[int, float]] = {
+    1: {1: -2.0, 3: 1.0, 4: 1.0, 6: 1.0, 8: 2**0.5, 9: -(2**0.5)},
+    2: {1: -2.0, 3: 1.0, 4: 1.0, 8: 2**0.5, 9: -(2**0.5)},
+}
+"""Forces by bar that balance a unit load upwards at a node of the tip; other bars carry nothing.
+
+By the principle of virtual forces the displacement there is the sum of force * unit force * length
+/ (YOUNG * area) over the bars, with any forces that balance the unit load."""
+
+
 def _sizing(name: str, tip: Limits) -> Case:
     """Return the ten-bar truss with these limits on the motion of its tip, nodes 1 and 2."""
     loads = np.zeros((6, 2))
@@ -102,6 +115,7 @@ def _sizing(name: str, tip: Limits) -> Case:
         bars=ten_bar.BARS,
         groups=np.arange(10),
         loads=loads,
+        load=TIP_LOAD,
         supports=(4, 5),
         areas={f"area {i}": 20.0 for i in range(1, 11)},
         area_bounds=(0.1, 35.0),
@@ -148,6 +162,7 @@ def _layout() -> Case:
         bars=np.array(_BARS) - 1,
         groups=np.array(_GROUPS),
         loads=loads,
+        load=20.0,
         supports=(9, 10),
         areas={
             "area, upper chord": 10.1,

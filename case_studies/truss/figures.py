@@ -23,7 +23,9 @@ def truss_figure(name: str, records: Sequence[Record], path: Path) -> None:
 
     case = CASES[name]
     best = min(records, key=lambda r: (not r.holds, r.mass))
-    before = build_simulator(name)(Design(build_model(name).variables, case.start))
+    model = build_model(name, "black")
+    design = Design(model.variables, case.start, model.parameters)
+    before = build_simulator(name, "black")(design)
     stresses = [v for k, v in before.constraints.items() if k.startswith("stress")]
     drawn = [
         (f"before: {before.objective:.0f} lb", case.start, stresses),

@@ -1,4 +1,8 @@
-"""What can be written down about a truss before it is computed: the explicit constraints."""
+"""What can be written down about a truss: explicit constraints, and formulas of its forces.
+
+How the load divides between the bars only the program tells. Stresses, buckling and the
+displacement of the tip follow from the forces.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,17 @@ from typing import Any
 import casadi as ca
 
 import archeng
-from case_studies.truss.cases import CASES, DENSITY, PANELS, SIZING_STRESS, Case
+from case_studies.shared.forms import Form
+from case_studies.truss.cases import (
+    CASES,
+    DENSITY,
+    EULER,
+    PANELS,
+    SIZING_STRESS,
+    UNIT_FORCES,
+    YOUNG,
+    Case,
+)
 
 SHORTEST = 40.0
 """Least length of a bar in inches: two gusset plates need room."""
@@ -26,11 +40,33 @@ SPACING = 50.0
 LEAST_PANEL = 1000.0
 """Least area of a triangle between bars, in square inches. Then no bars cross."""
 
+OUTPUTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "grey": {
+        "sizing": ("force",),
+        "stiffness": ("force", "displacement"),
+        "layout": ("force",),
+    },
+    "direct": {
+        "sizing": ("stress", "displacement"),
+        "stiffness": ("stress", "stiffness"),
+        "layout": ("stress", "buckling"),
+    },
+    "black": {"sizing": (), "stiffness": (), "layout": ()},
+}
+"""What the program is asked for in each form of each case: one value for each bar or tip node."""
 
-def build_model(name: str) -> archeng.Model:
+UNITS = {"force": "kip", "stress": "ksi", "displacement": "in", "stiffness": "kip/in"}
+TIP = (1, 2)
+"""Nodes of the ten-bar truss whose displacements are limited."""
+OF_TIP = ("displacement", "stiffness")
+"""Outputs that are of these nodes; the others are of bars."""
+
+
+def build_model(name: str, form: Form = "grey") -> archeng.Model:
     """Return the model of the case ``"sizing"``, ``"stiffness"`` or ``"layout"``."""
     case = CASES[name]
     model = archeng.Model(case.title)
+    load = model.parameter("load", case.load, unit="kip")
     lower, upper = case.area_bounds
     areas = [
         model.variable(label, lower=lower, upper=upper, start=before, unit="in2")
@@ -49,11 +85,54 @@ def build_model(name: str) -> archeng.Model:
     if case.moved:
         _layout_rules(model, case, nodes, of_bars, squared)
     else:
-        _statics(model, areas)
+        _statics(model, areas, case.load if form == "black" else load)
+    if form != "black":
+        for label, value in _limited(model, name, form, load, of_bars, ca.sqrt(squared)).items():
+            lower, upper = case.limits[label]
+            model.subject_to(value, lower=lower, upper=upper, name=label)
+        model.minimize(mass, name="mass (lb)")
     return model
 
 
-def _statics(model: archeng.Model, areas: list[Any]) -> None:
+def _limited(
+    model: archeng.Model, name: str, form: Form, load: Any, areas: Any, lengths: Any
+) -> dict[str, Any]:
+    """Declare what the program returns; return what is limited, by the names of the limits."""
+    bars = len(CASES[name].bars)
+    z = {
+        what: model.output(what, shape=len(TIP) if what in OF_TIP else bars, unit=UNITS.get(what))
+        for what in OUTPUTS[form][name]
+    }
+    if form == "grey":
+        z["stress"] = z["force"] / areas
+        z["buckling"] = -z["stress"] * lengths**2 / (EULER * YOUNG * areas)
+        if name == "sizing":
+            z["displacement"] = _tip(z["stress"], lengths)
+        elif name == "stiffness":
+            z["stiffness"] = -load / z["displacement"]
+    labels = {
+        "stress": [f"stress in bar {b} (ksi)" for b in range(1, bars + 1)],
+        "buckling": [f"buckling of bar {b}" for b in range(1, bars + 1)],
+        "displacement": [f"displacement of node {i} (in)" for i in TIP],
+        "stiffness": [f"stiffness at node {i} (kip/in)" for i in TIP],
+    }
+    known = {
+        label: z[what][k] for what in labels if what in z for k, label in enumerate(labels[what])
+    }
+    return {label: known[label] for label in CASES[name].limits}
+
+
+def _tip(stresses: Any, lengths: Any) -> Any:
+    """Displacements of the tip upwards, by the principle of virtual forces."""
+    return ca.vertcat(
+        *(
+            sum(f * stresses[b - 1] * lengths[b - 1] / YOUNG for b, f in UNIT_FORCES[node].items())
+            for node in TIP
+        )
+    )
+
+
+def _statics(model: archeng.Model, areas: list[Any], load: Any) -> None:
     """Cuts through both bays: no stress state within the limits balances the loads otherwise.
 
     Above a cut, shear is carried by the two diagonals, and the moment about a node by the two
@@ -61,17 +140,17 @@ def _statics(model: archeng.Model, areas: list[Any]) -> None:
     """
     bay, diagonal = 360.0, 1 / math.sqrt(2)
     cuts = {
-        "inner": (200.0, 108_000.0, (0, 2, 6, 7)),
-        "outer": (100.0, 36_000.0, (1, 3, 8, 9)),
+        "inner": (2, 3 * bay, (0, 2, 6, 7)),
+        "outer": (1, bay, (1, 3, 8, 9)),
     }
     for where, (shear, moment, (top, bottom, falling, rising)) in cuts.items():
         model.subject_to(
-            SIZING_STRESS * diagonal * (areas[falling] + areas[rising]) >= shear,
+            SIZING_STRESS * diagonal * (areas[falling] + areas[rising]) >= shear * load,
             name=f"shear, {where} bay (kip)",
         )
         for chord, other, side in ((top, falling, "upper"), (bottom, rising, "lower")):
             model.subject_to(
-                SIZING_STRESS * bay * (areas[chord] + diagonal * areas[other]) >= moment,
+                SIZING_STRESS * bay * (areas[chord] + diagonal * areas[other]) >= moment * load,
                 name=f"moment, {where} bay, {side} chord (kip in)",
             )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng import Design
 from case_studies.benchmarks.record import markdown_table
+from case_studies.shared import forms
 from case_studies.truss.cases import CASES
 from case_studies.truss.model import build_model
 from case_studies.truss.reference import reference
@@ -51,14 +52,14 @@ def reference_table(name: str, records: Sequence[Record]) -> str:
     The limits of known designs are recomputed by the program.
     """
     case, known = CASES[name], reference(name)
-    model, program = build_model(name), build_simulator(name)
+    model, program = build_model(name, "black"), build_simulator(name, "black")
     designs: dict[str, ArrayLike] = {"before": case.start}
     for p in known.published:
         designs[f"{p.label}{'; ' + p.variant if p.variant else ''}"] = p.x
     designs["reference, with formulas and gradients"] = known.x
     lines: list[list[object]] = []
     for label, x in designs.items():
-        answer = program(Design(model.variables, np.array(x)))
+        answer = program(Design(model.variables, np.array(x), model.parameters))
         over = max(_overshoot(v, *case.limits[k]) for k, v in answer.constraints.items())
         legal = "no" if broken_rules(name, x) else "yes"
         held = "yes" if over <= ROUNDING else f"exceeded by {over:.1g} of a limit"
@@ -72,6 +73,16 @@ def reference_table(name: str, records: Sequence[Record]) -> str:
             lines.append([label, f"{mass:.2f}", _excess(mass, known.mass), "yes", "yes"])
     header = ["design", "mass (lb)", "above reference", "explicit rules hold", "limits hold"]
     return markdown_table(header, lines)
+
+
+def forms_table(name: str, groups: Mapping[str, Sequence[Record]]) -> str:
+    """Return one line for each form of the study."""
+    return forms.forms_table(
+        groups,
+        reference(name).mass,
+        lambda r: r.mass if r.holds else np.nan,
+        lambda r: r.illegal,
+    )
 
 
 def verdict(name: str, records: Sequence[Record]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import archeng
+from case_studies.shared.forms import Form
 from case_studies.shared.seeds import SeedRecord, improvements
 from case_studies.truss.cases import CASES
 from case_studies.truss.model import build_model
@@ -58,6 +59,7 @@ def run_seed(
     seed: int,
     calls: int,
     *,
+    form: Form = "grey",
     workers: int = 1,
     callback: Callable[[archeng.Run], None] | None = None,
 ) -> Record:
@@ -70,9 +72,9 @@ def run_seed(
     """
     begin = time.perf_counter()
     result = archeng.solve(
-        build_model(name),
-        build_simulator(name, keep="none"),
-        simulated=CASES[name].limits,
+        build_model(name, form),
+        build_simulator(name, form, keep="none"),
+        simulated=CASES[name].limits if form == "black" else None,
         max_evaluations=calls,
         seed=seed,
         restarts=RESTARTS,
@@ -96,6 +98,6 @@ def run_seed(
         stopped=result.message,
         x=result.x.tolist(),
         stresses=[values[f"stress in bar {b} (ksi)"] for b in bars],
-        outputs=dict(result.outputs),
+        outputs={name: v for name, v in result.outputs.items() if isinstance(v, float)},
         curve=improvements((e.objective, e.acceptable) for e in result.evaluations),
     )

@@ -6,7 +6,7 @@ simulator needs wntr (``pip install 'archeng[water]'``), the model does not.
 """
 
 from case_studies.water_network.model import build_model
-from case_studies.water_network.networks import network
-from case_studies.water_network.simulator import PipeNetwork, simulated_limits
+from case_studies.water_network.networks import network, simulated_limits
+from case_studies.water_network.simulator import PipeNetwork
 
 __all__ = ["PipeNetwork", "build_model", "network", "simulated_limits"]

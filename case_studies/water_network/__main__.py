@@ -10,6 +10,7 @@ from pathlib import Path
 
 import archeng
 from case_studies.shared.arguments import command_of, interruptible, study_parser
+from case_studies.shared.forms import add_form, forms_of
 from case_studies.shared.seeds import SeedFile
 from case_studies.water_network import report
 from case_studies.water_network.networks import NAMES
@@ -27,22 +28,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
-    setup = Setup(options.network, options.aim, options.calls or calls, options.plain)
-    kind = "plain_" if setup.plain else ""
-    out = options.out or Path("out/water_network")
-    path = out / f"{setup.network}_{setup.aim}_{kind}{setup.calls}.json"
-    command = command_of("water_network", argv)
-    try:
-        file = SeedFile(path, Record, {"setup": asdict(setup)}, command, ["wntr"], indent=1)
-    except ValueError as error:
-        parser.error(str(error))
     wanted = range(1, (options.seeds or seeds) + 1)
-    for seed in file.missing(wanted):
-        print(f"{setup.network}, {setup.aim}, seed {seed}", file=sys.stderr, flush=True)
-        record = run_seed(setup, seed, archeng.ProgressLine())
-        file.add(record)
-        print(f"  {record.objective:,.7g}", file=sys.stderr, flush=True)
-    _summarise(setup, [r for r in file.records if r.seed in wanted], path)
+    groups = {}
+    for form in forms_of(options.form):
+        setup = Setup(options.network, options.aim, options.calls or calls, options.plain, form)
+        kind = "plain_" if setup.plain else ""
+        out = options.out or Path("out/water_network")
+        path = out / f"{setup.network}_{setup.aim}_{form}_{kind}{setup.calls}.json"
+        command = command_of("water_network", argv)
+        try:
+            file = SeedFile(path, Record, {"setup": asdict(setup)}, command, ["wntr"], indent=1)
+        except ValueError as error:
+            parser.error(str(error))
+        for seed in file.missing(wanted):
+            where = f"{setup.network}, {setup.aim}, {form}, seed {seed}"
+            print(where, file=sys.stderr, flush=True)
+            record = run_seed(setup, seed, archeng.ProgressLine())
+            file.add(record)
+            print(f"  {record.objective:,.7g}", file=sys.stderr, flush=True)
+        groups[form] = [r for r in file.records if r.seed in wanted]
+        _summarise(setup, groups[form], path)
+    print(report.forms_table(setup, groups))
     return 0
 
 
@@ -53,7 +59,7 @@ def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:
     print(report.verdict(setup, records), end="\n\n")
     picture = path.with_suffix(".png")
     report.figure(setup, records, picture)
-    print(f"written: {path.name}, {picture.name} in {path.parent}")
+    print(f"written: {path.name}, {picture.name} in {path.parent}", end="\n\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         default="resilience",
         help="most resilience for the budget, or least cost (resilience)",
     )
+    add_form(parser)
     parser.add_argument(
         "--plain", action="store_true", help="ARCH alone, without models of the simulator"
     )

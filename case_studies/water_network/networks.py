@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Aim = Literal["resilience", "cost"]
 
 NAMES = ("two_loop", "hanoi")
 LEAST_PRESSURE = 30.0
@@ -97,6 +98,22 @@ class Network:
         """Position of a pipe in the vector of diameters."""
         return [p.name for p in self.pipes].index(pipe)
 
+    def ways(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Return a way with the fewest pipes from the source to each node.
+
+        A way is a sequence of (position of a pipe, 1 or -1 if it is passed against its direction).
+        """
+        found: dict[str, tuple[tuple[int, int], ...]] = {self.source_node: ()}
+        todo = [self.source_node]
+        while todo:
+            here = todo.pop(0)
+            for i, pipe in enumerate(self.pipes):
+                for start, end, sign in ((pipe.start, pipe.end, 1), (pipe.end, pipe.start, -1)):
+                    if start == here and end not in found:
+                        found[end] = (*found[here], (i, sign))
+                        todo.append(end)
+        return found
+
     @property
     def lengths(self) -> Floats:
         """Of all pipes, m."""
@@ -136,3 +153,8 @@ def network(name: str) -> Network:
             for p in d["published"]
         ),
     )
+
+
+def simulated_limits(net: Network) -> dict[str, tuple[float, None]]:
+    """Return the limits of the pressures, by name."""
+    return {f"pressure at {name} (m)": (LEAST_PRESSURE, None) for name in net.demands}

@@ -19,8 +19,15 @@ from numpy.typing import ArrayLike
 
 from case_studies.water_network import model as rules
 from case_studies.water_network.limits import exceeded
-from case_studies.water_network.networks import FASTEST, LEAST_PRESSURE, NAMES, Network, network
-from case_studies.water_network.simulator import Aim, Epanet, PipeNetwork
+from case_studies.water_network.networks import (
+    FASTEST,
+    LEAST_PRESSURE,
+    NAMES,
+    Aim,
+    Network,
+    network,
+)
+from case_studies.water_network.simulator import Epanet, PipeNetwork
 
 STARTS = 60
 FOOT = 0.3048  # m

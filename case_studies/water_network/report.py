@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from case_studies.benchmarks.record import markdown_table
+from case_studies.shared import forms
 from case_studies.water_network.limits import exceeded
-from case_studies.water_network.networks import Network, Published, network
-from case_studies.water_network.simulator import Aim, PipeNetwork
+from case_studies.water_network.networks import Aim, Network, Published, network
+from case_studies.water_network.simulator import PipeNetwork
 from case_studies.water_network.study import Record, Setup, optima
 
 
@@ -72,6 +73,14 @@ def verdict(setup: Setup, records: Sequence[Record]) -> str:
             f"- {setup.aim}: best {figures[0]:,.7g}, median {figures[1]:,.7g}, worst "
             f"{figures[2]:,.7g}; optimum by gradients {best:,.7g}",
         ]
+    )
+
+
+def forms_table(setup: Setup, groups: Mapping[str, Sequence[Record]]) -> str:
+    """Return one line for each form of the study."""
+    best = optima()[setup.network][setup.aim]["objective"]
+    return forms.forms_table(
+        groups, best, lambda r: r.objective, lambda r: r.infeasible_calls, setup.sign
     )
 
 

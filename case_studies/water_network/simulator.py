@@ -10,16 +10,23 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng import Evaluation
+from case_studies.shared.forms import Form
 from case_studies.water_network.limits import cost, exceeded
-from case_studies.water_network.networks import INCH, LEAST_PRESSURE, Floats, Network, network
-
-Aim = Literal["resilience", "cost"]
+from case_studies.water_network.model import FLOW, HEAD, PRESSURE, resilience
+from case_studies.water_network.networks import (
+    INCH,
+    Aim,
+    Floats,
+    Network,
+    network,
+    simulated_limits,
+)
 
 _NEW_FLOWS = (
     10  # EPANET begins every solution with the same flows, so calls do not depend on others
@@ -98,10 +105,9 @@ class Epanet:
 
 
 class PipeNetwork:
-    """Resilience or cost of a network, with the pressures as simulated constraints.
+    """A network in EPANET. It judges every design by itself, in NumPy, and counts.
 
-    It judges every design by itself, in NumPy, and counts. It can be pickled; EPANET is opened once
-    in every process.
+    It can be pickled; EPANET is opened once in every process.
 
     Parameters
     ----------
@@ -109,6 +115,9 @@ class PipeNetwork:
         Of the network.
     aim : {"resilience", "cost"}
         What the objective is: the index of Todini, or dollars.
+    form : {"grey", "direct", "black"}
+        What it returns: flows; pressures; the objective with the pressures as simulated
+        constraints.
 
     Attributes
     ----------
@@ -117,8 +126,10 @@ class PipeNetwork:
         processes each worker has its own count.
     """
 
-    def __init__(self, name: str = "two_loop", aim: Aim = "resilience") -> None:
-        self.net, self.aim = network(name), aim
+    def __init__(
+        self, name: str = "two_loop", aim: Aim = "resilience", form: Form = "black"
+    ) -> None:
+        self.net, self.aim, self.form = network(name), aim, form
         self.n_calls = 0
         self.n_infeasible = 0
         self._epanet: Epanet | None = None
@@ -129,12 +140,18 @@ class PipeNetwork:
         self.n_infeasible += bool(exceeded(self.net, design, budget=self.aim == "resilience"))
         if self._epanet is None:
             self._epanet = Epanet(self.net)
+        head = getattr(design, "parameters", {}).get(HEAD, self.net.head)
         found = self._epanet(design["diameter"])
-        index, dollars = resilience(self.net, found.pressures), cost(self.net, design["diameter"])
+        pressures = found.pressures + (head - self.net.head)  # of the only source
+        index = resilience(self.net, pressures, head)
+        dollars = cost(self.net, design["diameter"])
+        outputs = {"cost": dollars, "resilience": index, FLOW: found.flows, PRESSURE: pressures}
+        if self.form != "black":
+            return Evaluation(outputs=outputs)
         return Evaluation(
             index if self.aim == "resilience" else dollars,
-            constraints=dict(zip(simulated_limits(self.net), found.pressures, strict=True)),
-            outputs={"cost": dollars, "resilience": index, "flows": found.flows},
+            constraints=dict(zip(simulated_limits(self.net), pressures, strict=True)),
+            outputs=outputs,
         )
 
     def close(self) -> None:
@@ -144,27 +161,14 @@ class PipeNetwork:
             self._epanet = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"name": self.net.name, "aim": self.aim, "counts": (self.n_calls, self.n_infeasible)}
+        return {
+            "setup": (self.net.name, self.aim, self.form),
+            "counts": (self.n_calls, self.n_infeasible),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["name"], state["aim"])  # type: ignore[misc]
+        self.__init__(*state["setup"])  # type: ignore[misc]
         self.n_calls, self.n_infeasible = state["counts"]
-
-
-def simulated_limits(net: Network) -> dict[str, tuple[float, None]]:
-    """Return the limits of the pressures, by name."""
-    return {f"pressure at {name} (m)": (LEAST_PRESSURE, None) for name in net.demands}
-
-
-def resilience(net: Network, pressures: Floats) -> float:
-    """Return the index of Todini: power in excess of what is needed, of all that could be.
-
-    Negative if pressures are too low, at most 1.
-    """
-    demands = np.array(list(net.demands.values()))
-    needed = np.array(list(net.elevations.values())) + LEAST_PRESSURE
-    excess = demands @ (pressures - LEAST_PRESSURE)
-    return float(excess / (demands.sum() * net.head - demands @ needed))
 
 
 def water_network(net: Network) -> Any:

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 import archeng
+from case_studies.shared.forms import Form
 from case_studies.shared.seeds import SeedRecord, improvements
 from case_studies.water_network.model import build_model
-from case_studies.water_network.simulator import Aim, PipeNetwork, simulated_limits
+from case_studies.water_network.networks import Aim, simulated_limits
+from case_studies.water_network.simulator import PipeNetwork
 
 RESTARTS = 50
 """As many as the calls allow: there are several optima."""
@@ -32,12 +34,15 @@ class Setup:
     calls : int
     plain : bool
         ARCH alone, without models of the simulator.
+    form : {"grey", "direct", "black"}
+        What the simulator returns.
     """
 
     network: str
     aim: Aim
     calls: int
     plain: bool
+    form: Form = "grey"
 
     @property
     def sign(self) -> float:
@@ -95,13 +100,14 @@ def run_seed(
     setup: Setup, seed: int, callback: Callable[[archeng.Run], None] | None = None
 ) -> Record:
     """Search with one seed."""
-    simulator = PipeNetwork(setup.network, setup.aim)
+    simulator = PipeNetwork(setup.network, setup.aim, setup.form)
+    sense = "maximize" if setup.aim == "resilience" else "minimize"
+    limits = {"simulated": simulated_limits(simulator.net), "sense": sense}
     begin = time.perf_counter()
     result = archeng.solve(
-        build_model(setup.network, budget=setup.aim == "resilience"),
+        build_model(setup.network, aim=setup.aim, form=setup.form),
         simulator,
-        simulated=simulated_limits(simulator.net),
-        sense="maximize" if setup.aim == "resilience" else "minimize",
+        **(limits if setup.form == "black" else {}),
         max_evaluations=setup.calls,
         restarts=RESTARTS,
         seed=seed,

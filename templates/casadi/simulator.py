@@ -1,4 +1,4 @@
-"""The simulator: thermal resistance of a heat sink behind a fan. Replace it by yours.
+"""The simulator: how hot a chip gets under a heat sink behind a fan. Replace it by yours.
 
 Developing laminar flow between plates (friction: Muzychka and Yovanovich; heat transfer: Teertstra,
 Yovanovich and Culham), fins with constant cross-section, heat that spreads in the base (Lee, Song,
@@ -17,7 +17,14 @@ FAN_PRESSURE, FAN_FLOW = 60.0, 0.015  # Pa without flow, m3/s without resistance
 
 
 def simulator(design):
-    """Return the thermal resistance in K/W."""
+    """Return the outputs of the model: temperature of the chip and pressure drop."""
+    power, air = design.parameters["power"], design.parameters["air"]
+    resistance, pressure = resistance_and_pressure(design)
+    return {"chip": air + power * resistance, "pressure_drop": pressure}
+
+
+def resistance_and_pressure(design):
+    """Return the thermal resistance in K/W and the pressure drop in Pa."""
     height, thickness = design["fin_height"] * 1e-3, design["fin_thickness"] * 1e-3
     gap, base = design["fin_gap"] * 1e-3, design["base_thickness"] * 1e-3
     width, depth = WIDTH * 1e-3, DEPTH * 1e-3
@@ -29,7 +36,8 @@ def simulator(design):
     efficiency = math.tanh(m * height) / (m * height)
     surface = fins * depth * (gap + 2 * efficiency * height)
     fins_to_air = 1 / (film * surface)
-    return fins_to_air + spreading(base, width * depth, fins_to_air)
+    resistance = fins_to_air + spreading(base, width * depth, fins_to_air)
+    return resistance, pressure_drop(velocity, height, gap, depth)
 
 
 def spreading(base, area, fins_to_air):

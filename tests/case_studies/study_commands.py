@@ -32,18 +32,19 @@ def run_twice(
 def compare_one(
     main: Main, study: str, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> tuple[str, dict[str, Any]]:
-    """Run archeng alone in a study that compares methods: what is printed, and the row."""
-    assert main(["--quick", "--calls", "15", "--methods", "archeng", "--out", str(out)]) == 0
+    """Run archeng alone in a study that compares methods: what is printed, and the grey row."""
+    methods = "archeng grey box,archeng black box"
+    assert main(["--quick", "--calls", "15", "--methods", methods, "--out", str(out)]) == 0
     assert is_picture(out / f"{study}.png")
     record = json.loads((out / f"{study}.json").read_text("utf-8"))
-    (row,) = record["runs"]
     assert record["calls"] == 15
-    assert (row["method"], row["illegal"]) == ("archeng", 0)
+    assert [row["method"] for row in record["runs"]] == methods.split(",")
+    assert [row["illegal"] for row in record["runs"]] == [0, 0]
     shown = capsys.readouterr()
     assert "/15 calls" in shown.err
     assert "0 of them at infeasible designs" in shown.out
     assert "calls to 1 %" in shown.out
-    return shown.out, row
+    return shown.out, record["runs"][0]
 
 
 def refused(main: Main, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -11,7 +11,14 @@ import pytest
 from study_commands import is_picture, refused, run_twice
 
 import archeng
-from case_studies.airfoil import CASES, SectionDrag, build_model, simulated_limits
+from archeng.model import compile_model
+from case_studies.airfoil import (
+    CASES,
+    SectionDrag,
+    build_model,
+    build_simulator,
+    simulated_limits,
+)
 from case_studies.airfoil.__main__ import main
 from case_studies.airfoil.cases import LEAST_CONFIDENCE, reference
 from case_studies.airfoil.limits import exceeded, limits, surface
@@ -219,7 +226,11 @@ def test_ipopt_finds_the_recorded_optimum():
 def test_a_short_run_improves_without_infeasible_calls():
     simulator = SectionDrag(POINT)
     result = archeng.solve(
-        build_model(POINT), simulator, simulated=simulated_limits(POINT), max_evaluations=40, seed=1
+        build_model(POINT, "black"),
+        simulator,
+        simulated=simulated_limits(POINT),
+        max_evaluations=40,
+        seed=1,
     )
     assert result.nfev == simulator.n_calls == 40
     assert result.n_infeasible_calls == simulator.n_infeasible == 0
@@ -233,7 +244,7 @@ def test_a_short_run_improves_without_infeasible_calls():
 
 
 def test_one_seed_of_the_study_with_six_lifts():
-    record = run_seed(Setup("polar", calls=400, plain=True), seed=1)
+    record = run_seed(Setup("polar", calls=400, plain=True), seed=1)  # the grey form
     assert (record.calls, record.infeasible_calls) == (400, 0)
     assert record.violating_calls > 0
     assert not exceeded(record.design, LOW_SPEED.name)
@@ -244,23 +255,47 @@ def test_one_seed_of_the_study_with_six_lifts():
     assert record.calls_to(0.0, POLAR.sign) is None
 
 
+@pytest.mark.parametrize("form", ["grey", "direct"])
+def test_the_grey_form_at_low_speed_is_the_black_box(form):
+    model, simulator = build_model(POLAR, form), build_simulator(POLAR, form)
+    formulas = compile_model(model).formulas
+    assert formulas.row_names == tuple(simulated_limits(POLAR))
+    design = archeng.Design(model.variables, model.flat(optimum("polar")), model.parameters)
+    found, known = simulator(design), SectionDrag(POLAR)(design)
+    z = np.concatenate([found.outputs[name] for name in ("lift", "drag", "moment", "confidence")])
+    objective, rows = formulas.at(design.x, z)
+    assert objective == pytest.approx(known.objective, rel=1e-12)
+    np.testing.assert_allclose(rows, list(known.constraints.values()), rtol=1e-12)
+
+
+def test_the_reynolds_number_is_a_parameter():
+    model, simulator = build_model(POINT), build_simulator(POINT)
+    drags = []
+    for reynolds in (5e5, 2e6):
+        other = model.with_parameters({"Reynolds number": [reynolds]})
+        design = archeng.Design(model.variables, model.flat(optimum("point")), other.parameters)
+        drags.append(float(simulator(design).outputs["drag"][0]))
+    assert 1e4 * drags[0] == pytest.approx(reference()["optima"]["point"]["objective"], rel=1e-9)
+    assert drags[1] < 0.95 * drags[0]
+
+
 # -- the command line -----------------------------------------
 
 
 def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     arguments = ["--case", "point", "--plain", "--seeds", "1", "--calls", "120", "--out", str(out)]
-    shown, data = run_twice(main, arguments, out / "point_plain_120.json", capsys)
+    shown, data = run_twice(main, arguments, out / "point_grey_plain_120.json", capsys)
     assert "- infeasible calls: 0 of 120, judged in NumPy at every call" in shown.out
     assert "| DAE-11 | 102." in shown.out
     assert "optimum by gradients 85.80" in shown.out
     assert "120/120 calls" in shown.err
-    assert is_picture(out / "point_plain_120.png")
+    assert is_picture(out / "point_grey_plain_120.png")
     assert data["provenance"]["neuralfoil"]
 
 
 def test_command_line_mistakes(tmp_path, capsys):
     assert "supersonic" in refused(main, ["--case", "supersonic"], capsys)
-    (tmp_path / "point_60.json").write_text('{"seeds": [{}]}')
+    (tmp_path / "point_grey_60.json").write_text('{"seeds": [{}]}')
     arguments = ["--case", "point", "--quick", "--out", str(tmp_path)]
     assert "choose another --out" in refused(main, arguments, capsys)

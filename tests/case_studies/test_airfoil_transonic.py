@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import archeng
-from case_studies.airfoil import CASES, SectionDrag, build_model, simulated_limits
+from archeng.model import compile_model
+from case_studies.airfoil import (
+    CASES,
+    SectionDrag,
+    build_model,
+    build_simulator,
+    simulated_limits,
+)
 from case_studies.airfoil.__main__ import main
 from case_studies.airfoil.cases import LEAST_CONFIDENCE, reference
 from case_studies.airfoil.credibility import (
@@ -113,7 +120,7 @@ def test_runs_at_low_speed_are_those_of_the_record():
     # Recorded before there was a Mach number.
     record = json.loads((RECORDS / "airfoil_point_plain.json").read_text(encoding="utf-8"))
     expected = [(calls, drag) for calls, drag in record["seeds"][0]["curve"] if calls <= 80]
-    found = run_seed(Setup("point", calls=80, plain=True), seed=1).curve
+    found = run_seed(Setup("point", calls=80, plain=True, form="black"), seed=1).curve
     assert len(expected) == 5
     assert [calls for calls, _ in found] == [calls for calls, _ in expected]
     np.testing.assert_allclose([d for _, d in found], [d for _, d in expected], rtol=1e-6)
@@ -187,6 +194,52 @@ def test_known_sections_at_their_best_angle():
     assert slower is not None
     assert slower.critical_mach + BUFFET > 0.6
     assert broken_rules(known_section("rae2822"), "transport") == ["wiggliness"]
+
+
+# -- the grey form -----------------------------------------
+
+
+def by_formulas(model, design) -> list[float]:
+    """Lift over drag and the limited quantities by the model, of what the simulator returns."""
+    feasible_set, found = compile_model(model), build_simulator(CASE)(design)
+    z = np.concatenate([np.ravel(found[output.name]) for output in model.outputs])
+    objective, rows = feasible_set.formulas.at(feasible_set.reduce(design.x), z)
+    return [-objective, *rows]
+
+
+def test_the_correction_in_the_model_is_that_of_aerosandbox():
+    model, critical = build_model(CASE), []
+    for design in designs(60, seed=4):
+        x = archeng.Design(model.variables, model.flat(design), model.parameters)
+        known = SectionDrag(CASE)(design)
+        expected = [known.objective, *known.constraints.values()]
+        np.testing.assert_allclose(by_formulas(model, x), expected, rtol=1e-10)
+        critical += list(known.outputs["critical Mach number"])
+    beyond = 0.73 - np.array(critical)
+    for low, high in ((0.0, 0.068), (0.068, BUFFET), (BUFFET, 1.0)):  # Lock, patch, buffet
+        assert ((beyond > low) & (beyond < high)).sum() >= 3
+
+
+@pytest.mark.parametrize("mach", [0.6, 0.76])
+def test_another_mach_number_needs_no_other_simulator(mach):
+    model = build_model(CASE).with_parameters({"Mach number": mach})
+    design = archeng.Design(model.variables, model.flat(OPTIMUM), model.parameters)
+    known = SectionDrag(replace(CASE, mach=mach))(OPTIMUM)
+    expected = [known.objective, *known.constraints.values()]
+    np.testing.assert_allclose(by_formulas(model, design), expected, rtol=1e-10)
+    direct = build_simulator(CASE, "direct")(design)  # here the simulator is told
+    assert direct.outputs["lift over drag"][0] == pytest.approx(known.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["grey", "direct"])
+def test_without_models_all_forms_are_the_same_search(form):
+    grey, black = (
+        run_seed(Setup("transonic", calls=60, plain=True, form=f), seed=2) for f in (form, "black")
+    )
+    assert (grey.calls, grey.infeasible_calls) == (60, 0)
+    assert [n for n, _ in grey.curve] == [n for n, _ in black.curve]
+    assert grey.objective == pytest.approx(black.objective, rel=1e-10)
+    assert grey.simulated == pytest.approx(black.simulated, rel=1e-10)
 
 
 # -- formulas -----------------------------------------
@@ -270,7 +323,7 @@ def test_ipopt_finds_the_recorded_optimum():
 def test_a_short_run_with_models_improves_without_infeasible_calls():
     simulator = SectionDrag(CASE)
     result = archeng.solve(
-        build_model(CASE),
+        build_model(CASE, "black"),
         simulator,
         simulated=simulated_limits(CASE),
         sense=CASE.sense,
@@ -309,7 +362,10 @@ def test_the_best_seed_is_one_that_found_something():
 
 
 def test_command_line(tmp_path, capsys):
-    assert main(["--plain", "--seeds", "1", "--calls", "60", "--out", str(tmp_path)]) == 0
+    assert (
+        main(["--plain", "--form", "both", "--seeds", "1", "--calls", "60", "--out", str(tmp_path)])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "- infeasible calls: 0 of 60, judged in NumPy at every call" in printed
     assert "| RAE 2822 | 47.64 | 0.401 |" in printed
@@ -318,8 +374,11 @@ def test_command_line(tmp_path, capsys):
     assert "optimum by gradients 72.87" in printed
     widths = {line.count("|") for line in printed.splitlines() if "buffets" in line}
     assert widths == {printed.splitlines()[4].count("|")}
-    data = json.loads((tmp_path / "transonic_plain_60.json").read_text())
-    assert data["setup"]["case"] == "transonic"
-    command = "python -m case_studies.airfoil --case transonic --plain --seeds 1 --calls 60"
-    assert data["provenance"]["command"] == command  # not the folder
-    assert (tmp_path / "transonic_plain_60.png").stat().st_size > 10_000
+    for form in ("grey", "black"):
+        data = json.loads((tmp_path / f"transonic_{form}_plain_60.json").read_text())
+        assert (data["setup"]["case"], data["setup"]["form"]) == ("transonic", form)
+        options = f"--case transonic --form {form} --plain --seeds 1 --calls 60"
+        command = f"python -m case_studies.airfoil {options}"
+        assert data["provenance"]["command"] == command  # not the folder
+        assert (tmp_path / f"transonic_{form}_plain_60.png").stat().st_size > 10_000
+        assert f"| {form} | 1 | {data['seeds'][0]['objective']:.7g} |" in printed

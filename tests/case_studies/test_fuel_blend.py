@@ -13,9 +13,17 @@ from study_commands import compare_one, refused
 
 import archeng
 import case_studies.fuel_blend as study
-from case_studies.fuel_blend import Furnace, HeatCost, build_model
+from archeng.model import compile_model
+from case_studies.fuel_blend import Furnace, FurnaceOutputs, HeatCost, build_model
 from case_studies.fuel_blend.__main__ import main
-from case_studies.fuel_blend.comparison import METHODS, normalised, penalty_run, total
+from case_studies.fuel_blend.comparison import (
+    METHODS,
+    by_outputs,
+    normalised,
+    penalty_run,
+    solved,
+    total,
+)
 from case_studies.fuel_blend.gases import MOLAR_VOLUME, gases, species
 from case_studies.fuel_blend.limits import exceeded, limits
 from case_studies.fuel_blend.simulator import blended
@@ -224,12 +232,55 @@ def test_known_optimum():
     assert OPTIMUM["local_optimum"]["cost"] > 1.05 * OPTIMUM["cost"]
 
 
+# -- the grey form -----------------------------------------
+
+
+def by_formula(model: archeng.Model, design: archeng.Design) -> float:
+    """Cost by the formula of the model, of what the simulator returns."""
+    feasible_set, found = compile_model(model), FurnaceOutputs()(design)
+    z = np.array([found[output.name] for output in model.outputs])
+    return feasible_set.formulas.at(feasible_set.reduce(design.x), z)[0]
+
+
+def test_the_cost_is_a_formula_of_the_outputs():
+    model = build_model()
+    assert [output.name for output in model.outputs] == ["heat", "NOx", "CO"]
+    for sampled in archeng.sample_feasible(model, 10, seed=2):
+        design = archeng.Design(model.variables, sampled.x, model.parameters)
+        cost = HeatCost()(design)
+        assert by_formula(model, design) == pytest.approx(cost, rel=1e-7)
+        assert by_outputs(design, FurnaceOutputs()(design)) == pytest.approx(cost, rel=1e-7)
+
+
+def test_prices_and_temperatures_are_parameters():
+    model = build_model().with_parameters({"charge on NOx": 45.0, "air temperature": 300.0})
+    design = archeng.Design(model.variables, model.flat(OPTIMUM["design"]), model.parameters)
+    expected = HeatCost(Furnace(air_temperature=300.0, nox_charge=45.0))(OPTIMUM["design"])
+    assert by_formula(model, design) == pytest.approx(expected, rel=1e-7)
+    assert abs(expected / OPTIMUM["cost"] - 1) > 0.05
+    dearer = [2 * gas.price for gas in gases()]
+    twice = build_model().with_parameters(price=dearer, allowance=0.14)
+    hour = HeatCost().simulate(OPTIMUM["design"])
+    more = (hour.fuel_cost + hour.allowance_cost) / hour.heat
+    design = archeng.Design(twice.variables, twice.flat(OPTIMUM["design"]), twice.parameters)
+    assert by_formula(twice, design) == pytest.approx(hour.cost + more, rel=1e-7)
+
+
+def test_sixty_calls_in_the_grey_form():
+    run, result = solved(1, 60)
+    assert (run.method, run.illegal, run.failures) == ("archeng grey box", 0, 0)
+    assert result.n_infeasible_calls == 0
+    assert run.calls == result.nfev <= 60
+    assert run.best[-1] == pytest.approx(result.fun, rel=1e-9)
+    assert 0.9999 * OPTIMUM["cost"] < result.fun < 1.1 * OPTIMUM["cost"]
+
+
 # -- runs -----------------------------------------
 
 
 def test_sixty_calls():
     simulator = Watched(HeatCost(), exceeded)
-    result = archeng.solve(build_model(), simulator, max_evaluations=60, seed=1)
+    result = archeng.solve(build_model(form="black"), simulator, max_evaluations=60, seed=1)
     assert result.n_infeasible_calls == simulator.n_illegal == 0
     assert not simulator.failures
     assert result.nfev == simulator.n_calls <= 60
@@ -243,7 +294,7 @@ def test_slsqp_agrees_with_the_known_optimum():
     simulator = Watched(HeatCost(), exceeded)
     changes = {"natural gas": 0.1, "blast furnace gas": 0.194137, "air ratio": 1.2}
     start = {**OPTIMUM["design"], **changes}
-    value, design = slsqp(build_model(), simulator, start, failed=1e3)
+    value, design = slsqp(build_model(form="black"), simulator, start, failed=1e3)
     assert value == pytest.approx(OPTIMUM["cost"], rel=1e-6)
     assert simulator.n_illegal > 5  # it goes where it likes
     assert total(design) == pytest.approx(1.0, abs=1.1e-6)

@@ -17,9 +17,9 @@ from study_commands import compare_one, refused
 import archeng
 import case_studies.rankine_cycle as study
 from archeng.model import compile_model
-from case_studies.rankine_cycle import SpecificCost, build_model
+from case_studies.rankine_cycle import CycleOutputs, SpecificCost, build_model
 from case_studies.rankine_cycle.__main__ import main
-from case_studies.rankine_cycle.comparison import METHODS, census, penalty_run
+from case_studies.rankine_cycle.comparison import METHODS, by_outputs, census, penalty_run, solved
 from case_studies.rankine_cycle.fit import main as fit
 from case_studies.rankine_cycle.limits import BOUNDS, exceeded, limits
 from case_studies.rankine_cycle.plant import CORRELATIONS, ESCALATION, PLANT, bare_module_cost
@@ -273,12 +273,54 @@ def test_known_optimum_satisfies_the_first_order_conditions():
     assert np.abs(slope - rows @ multipliers).max() < 1e-3 * np.abs(slope).max()
 
 
+# -- the grey form -----------------------------------------
+
+
+def by_formula(model: archeng.Model, design: archeng.Design) -> float:
+    """Cost by the formula of the model, of what the simulator returns."""
+    feasible_set, found = compile_model(model), CycleOutputs()(design)
+    z = np.array([*found["work"], *found["area"]])
+    return feasible_set.formulas.at(feasible_set.reduce(design.x), z)[0]
+
+
+def test_the_cost_is_a_formula_of_the_outputs(cycles):
+    model = build_model()
+    for sampled, cycle in cycles[:40]:
+        design = archeng.Design(model.variables, sampled.x, model.parameters)
+        assert by_formula(model, design) == pytest.approx(cycle.specific_cost, rel=1e-12)
+        assert by_outputs(design, CycleOutputs()(design)) == pytest.approx(
+            cycle.specific_cost, rel=1e-12
+        )
+
+
+def test_colder_water_is_a_parameter_of_rows_and_simulator():
+    model = build_model().with_parameters({"cooling water inlet": 283.15, "wells": 5e6})
+    design = archeng.Design(model.variables, model.flat(OPTIMUM["design"]), model.parameters)
+    usual = build_model().violations(OPTIMUM["design"])["pinch at condensing (K)"]
+    colder = model.violations(OPTIMUM["design"])["pinch at condensing (K)"]
+    assert colder.value - colder.lower == pytest.approx(usual.value - usual.lower + 5, rel=1e-9)
+    plant = replace(PLANT, coolant_inlet=283.15, wells=5e6)
+    expected = SpecificCost(plant).simulate(OPTIMUM["design"])
+    assert by_formula(model, design) == pytest.approx(expected.specific_cost, rel=1e-12)
+    assert expected.condenser_pinch > SpecificCost().simulate(known()).condenser_pinch + 1
+
+
+def test_sixty_calls_in_the_grey_form():
+    run, result = solved(1, 60)
+    assert (run.method, run.illegal, run.failed) == ("archeng grey box", 0, 0)
+    assert result.n_infeasible_calls == 0
+    assert run.calls == result.nfev <= 60
+    assert run.best[-1] == pytest.approx(result.fun, rel=1e-12)
+    assert result.fun < 1.02 * OPTIMUM["cost"]
+    assert result.fun == pytest.approx(SpecificCost()(result.design), rel=1e-12)
+
+
 # -- runs -----------------------------------------
 
 
 def test_sixty_calls():
     simulator = Watched(SpecificCost(), exceeded)
-    result = archeng.solve(build_model(), simulator, max_evaluations=60, seed=1)
+    result = archeng.solve(build_model(form="black"), simulator, max_evaluations=60, seed=1)
     assert result.n_infeasible_calls == simulator.n_illegal == 0
     assert not simulator.failures
     assert result.nfev == simulator.n_calls <= 60

@@ -10,7 +10,8 @@ import pytest
 
 from case_studies import cec2006, engineering, hock_schittkowski
 from case_studies.shared.arguments import chosen, command_of, interruptible
-from case_studies.shared.referee import exceeded
+from case_studies.shared.forms import forms_of, forms_table
+from case_studies.shared.referee import Watched, exceeded
 from case_studies.shared.seeds import SeedFile, SeedRecord, improvements
 
 CALLS = [(9.0, False), (12.0, True), (10.0, False), (13.0, True), (11.0, True)]
@@ -75,6 +76,42 @@ def test_a_limit_that_is_met_exactly_is_not_exceeded() -> None:
     }
     assert exceeded(limits) == ["above", "below"]
     assert exceeded(limits, slack=1e-7) == []
+
+
+def test_forms_are_compared_by_how_far_their_seeds_end_from_the_optimum() -> None:
+    def record(seed: int, mass: float, calls: int) -> Record:
+        return Record(seed=seed, curve=[(1, 20.0), (calls, mass)], mass=mass)
+
+    groups = {
+        "grey": [record(1, 10.0, 30), record(2, 10.04, 50), record(3, 10.2, 70)],
+        "black": [record(1, 11.0, 9), record(2, float("nan"), 9)],
+    }
+    table = forms_table(groups, 10.0, lambda r: r.mass, lambda r: r.seed).splitlines()
+    grey, black = ([cell.strip() for cell in line.split("|")[1:-1]] for line in table[2:])
+    assert grey == ["grey", "3", "10", "10.04", "10.2", "2.00 %", "2 of 3", "1 of 3", "50", "6"]
+    assert black == ["black", "2", "11", "-", "-", "- %", "0 of 2", "0 of 2", "-", "3"]
+    best = [Record(seed=1, curve=[(4, 0.1), (8, 0.3984)], mass=0.3984)]
+    *_, line = forms_table({"grey": best}, 0.4, lambda r: r.mass, lambda r: 0, -1.0).splitlines()
+    assert line == "| grey | 1 | 0.3984 | 0.3984 | 0.3984 | 0.40 % | 1 of 1 | 0 of 1 | 8 | 0 |"
+
+
+def test_which_forms_an_option_stands_for() -> None:
+    assert [forms_of(option) for option in ("grey", "direct", "both")] == [
+        ("grey",),
+        ("direct",),
+        ("grey", "black"),
+    ]
+
+
+def test_the_referee_judges_outputs_by_a_formula() -> None:
+    watched = Watched(
+        lambda design: {"mass": 2 * design["x"]},
+        lambda design: [],
+        lambda design, found: found["mass"] + design["x"],
+    )
+    assert [watched({"x": x}) for x in (2.0, 1.0)] == [{"mass": 4.0}, {"mass": 2.0}]
+    assert watched.best == [6.0, 3.0]
+    assert watched.best_design == {"x": 1.0}
 
 
 def test_methods_are_chosen_by_name() -> None:

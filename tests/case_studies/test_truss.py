@@ -10,6 +10,7 @@ import pytest
 from study_commands import is_picture, refused, run_twice
 
 import archeng
+from archeng.model import compile_model
 from case_studies.engineering import problem
 from case_studies.truss import CASES, broken_rules, build_model, build_simulator, reference
 from case_studies.truss.__main__ import main
@@ -48,8 +49,11 @@ def designs(name: str, k: int, seed: int) -> np.ndarray:
     return x
 
 
-def simulate(name: str, x) -> archeng.Evaluation:
-    return build_simulator(name)(archeng.Design(build_model(name).variables, np.array(x)))
+def simulate(name: str, x, form: str = "black") -> archeng.Evaluation:
+    model = build_model(name, form)
+    return build_simulator(name, form)(
+        archeng.Design(model.variables, np.array(x), model.parameters)
+    )
 
 
 # -- the program behind its templates -----------------------------------------
@@ -97,7 +101,7 @@ def test_the_referee_agrees_with_the_model(name, rows):
 
 
 def test_values_of_the_rows():
-    table = build_model("sizing").violations(np.arange(1.0, 11))
+    table = build_model("sizing", "black").violations(np.arange(1.0, 11))
     root = 0.5**0.5
     expected = {
         "mass budget (lb)": 36 * 21 + 36 * 2**0.5 * 34,
@@ -119,7 +123,7 @@ def test_values_of_the_rows():
 @pytest.mark.parametrize("seed", range(3))
 def test_statics_rules_out_only_what_the_stresses_rule_out(seed):
     """Forces within the limits carry the loads across every cut, so the rows take nothing away."""
-    model, case = build_model("sizing"), CASES["sizing"]
+    model, case = build_model("sizing", "black"), CASES["sizing"]
     rng = np.random.default_rng(seed)
     for x in rng.uniform(0.1, 14, (200, 10)):
         _, _, stresses, _ = by_stiffness(case, x)
@@ -202,12 +206,69 @@ def test_the_reference_of_the_layout_is_found_again():
         np.testing.assert_allclose(x, known.x, rtol=1e-4)
 
 
+# -- the grey form -----------------------------------------
+
+
+@pytest.mark.parametrize("form", ["grey", "direct"])
+@pytest.mark.parametrize("name", CASES)
+def test_formulas_are_what_the_program_says(name, form):
+    model, case = build_model(name, form), CASES[name]
+    formulas = compile_model(model).formulas
+    assert formulas.row_names == tuple(case.limits)
+    for x in [reference(name).x, *designs(name, 3, seed=4)]:
+        answer, known = simulate(name, x, form), simulate(name, x)
+        z = np.concatenate([answer.outputs[output.name] for output in model.outputs])
+        mass, rows = formulas.at(np.array(x), z)
+        assert mass == pytest.approx(known.objective, rel=1e-12)
+        expected = [known.constraints[label] for label in case.limits]
+        np.testing.assert_allclose(rows, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "form", "q"), [
+    ("sizing", "grey", 10), ("stiffness", "grey", 12), ("layout", "grey", 18),
+    ("sizing", "direct", 12), ("stiffness", "direct", 12), ("layout", "direct", 36),
+])  # fmt: skip
+def test_number_of_outputs(name, form, q):
+    assert sum(output.size for output in build_model(name, form).outputs) == q
+
+
+def test_twice_the_load():
+    x = reference("sizing").x
+    model = build_model("sizing").with_parameters(load=200.0)
+    answer = build_simulator("sizing")(
+        archeng.Design(model.variables, np.array(x), model.parameters)
+    )
+    force = np.array(answer.outputs["force"])
+    np.testing.assert_allclose(force, 2 * np.array(simulate("sizing", x, "grey").outputs["force"]))
+    _, rows = compile_model(model).formulas.at(np.array(x), force)
+    displacement = rows[-2:]
+    assert np.abs(displacement).max() == pytest.approx(4.0, rel=1e-6)
+    shear = model.violations(x)["shear, inner bay (kip)"]
+    usual = build_model("sizing").violations(x)["shear, inner bay (kip)"]
+    room = [e.upper - e.value for e in (usual, shear)]  # what could be carried less the load
+    assert room[0] - room[1] == pytest.approx(200.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("form", ["grey", "direct"])
+def test_stiffness_does_not_depend_on_the_load(form):
+    x, rows = reference("stiffness").x, []
+    for load in (100.0, 150.0):
+        model = build_model("stiffness", form).with_parameters(load=load)
+        design = archeng.Design(model.variables, np.array(x), model.parameters)
+        outputs = build_simulator("stiffness", form)(design).outputs
+        z = np.concatenate([outputs[output.name] for output in model.outputs])
+        rows.append(compile_model(model).formulas.at(design.x, z)[1])
+    np.testing.assert_allclose(rows[1][-2:], rows[0][-2:], rtol=1e-9)
+    np.testing.assert_allclose(rows[1][:10], 1.5 * rows[0][:10], rtol=1e-9)
+
+
 # -- failures and runs -----------------------------------------
 
 
 def no_rules() -> archeng.Model:
     """Node 9 may move up to node 8, and the repair puts many samples just there."""
     model, case = archeng.Model("no rules"), CASES["layout"]
+    model.parameter("load", case.load)
     for label, area in case.areas.items():
         model.variable(label, lower=area, upper=21.75, start=area)
     for i in case.moved:
@@ -219,7 +280,7 @@ def no_rules() -> archeng.Model:
 
 
 def test_words_of_the_program_reach_the_result():
-    simulator = build_simulator("layout", keep="none")
+    simulator = build_simulator("layout", "black", keep="none")
     options = {"simulated": CASES["layout"].limits, "max_evaluations": 9, "seed": 1}
     result = archeng.solve(no_rules(), simulator, **options)
     failed = [e for e in result.evaluations if not e.good]
@@ -234,11 +295,9 @@ def test_words_of_the_program_reach_the_result():
 
 def test_the_program_gets_only_legal_designs(tmp_path):
     """Judged from the input files themselves, whatever the records say."""
-    case = CASES["layout"]
     result = archeng.solve(
         build_model("layout"),
         build_simulator("layout", keep="all", directory=tmp_path),
-        simulated=case.limits,
         max_evaluations=40,
         seed=1,
     )
@@ -279,15 +338,16 @@ def test_command_line(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     out = tmp_path / "new" / "truss"
     arguments = ["--case", "sizing", "--seeds", "1", "--calls", "16", "--out", str(out)]
-    shown, _ = run_twice(main, arguments, out / "sizing.json", capsys)
+    shown, data = run_twice(main, arguments, out / "sizing_grey.json", capsys)
     assert "- illegal calls: 0 of 16, judged in numpy; failed calls: 0" in shown.out
     assert "| before | 8392.94 | +65.840 % | yes | yes |" in shown.out
     assert (
         "| reference, with formulas and gradients | 5060.85 | +0.000 % | yes | yes |" in shown.out
     )
     assert "16/16 calls" in shown.err
-    assert is_picture(out / "sizing_truss.png")
-    assert is_picture(out / "sizing_convergence.png")
+    assert f"| grey | 1 | {data['seeds'][0]['mass']:.7g} |" in shown.out
+    assert is_picture(out / "sizing_grey_truss.png")
+    assert is_picture(out / "sizing_grey_convergence.png")
     arguments[5] = "17"
     assert "choose another --out" in refused(main, arguments, capsys)
 

@@ -131,7 +131,7 @@ def test_messages_of_errors_are_found_in_the_source() -> None:
     public = {e.__name__ for e in errors()} - {"ArchengError"}
     assert public <= set(messages)
     assert "…: there is no such journal." in messages["JournalError"]
-    assert any(m.startswith("A variable named …") for m in messages["ModelError"])
+    assert any("named … exists already" in m for m in messages["ModelError"])
 
 
 def test_every_part_of_the_package_is_on_the_map() -> None:

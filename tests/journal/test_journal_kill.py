@@ -89,6 +89,8 @@ def test_killed_at_a_random_moment(calls: int, seconds: float, runs: Runs, tmp_p
         ("proposals", 0.8),
         ("proposals to the end", 0.9),
         ("proposals, restarts", 0.7),
+        ("outputs", 0.5),
+        ("outputs, proposals", 0.6),
     ],
 )
 def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_path: Path) -> None:
@@ -100,8 +102,9 @@ def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_pat
 
 
 @pytest.mark.parametrize("calls", [7, 22])
-def test_killed_with_two_workers(calls: int, runs: Runs, tmp_path: Path) -> None:
-    case, journal, log = "failures", tmp_path / "run.db", tmp_path / "log"
+@pytest.mark.parametrize("case", ["failures", "outputs"])
+def test_killed_with_two_workers(case: str, calls: int, runs: Runs, tmp_path: Path) -> None:
+    journal, log = tmp_path / "run.db", tmp_path / "log"
     pid = runs.start(what="solve", case=case, journal=journal, log=log, delay=0.04, workers=2)
     kill_after(runs, pid, log, calls, 0.01)
     wait_for(lambda: not _pids_alive(log), "the end of the workers")

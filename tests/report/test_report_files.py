@@ -114,6 +114,37 @@ def test_hostile_names_are_text(strange: Page) -> None:
     assert "<b>m</b>" in strange.texts
 
 
+def test_parameters_outputs_and_formulas_are_shown() -> None:
+    result = run("grey")
+    page = words(result)
+    assert not {"script", "i", "u", "b", "mesh"} & set(page.tags)
+    text = " ".join(page.texts)
+    assert "best cost & <u>" in page.texts
+    assert "Minimise cost & <u> = (price/t<b>)+t<b> over 1 variable" in text
+    assert "2 constraints with outputs of the simulator" in text
+    for cell in ("load & wind[1]", "16000", "<N>", "σ<i>[0]", "N/mm²", "EUR", "<mesh>", "a.py:1"):
+        assert cell in page.texts, cell
+    formula = "((1.5*σ<i>[1])*load & wind[0])-((0.003*t<b>)*load & wind[1])"
+    assert page.texts.count(formula) == 3  # asked, found, what blocks the design
+    assert f"{result.outputs['price']:.8g}" in page.texts
+    assert page.texts.count("Outputs of the simulator") == 2
+    assert page.texts.count("Other outputs of the simulator") == 1
+
+
+def test_the_text_shows_parameters_outputs_and_formulas() -> None:
+    result = run("grey")
+    lines = [" ".join(line.split()) for line in str(result).splitlines()]
+    assert "objective: cost & <u> = (price/t<b>)+t<b>" in lines
+    assert "load & wind[0] 9000 <N>" in lines
+    assert f"price {result.outputs['price']:.8g} EUR" in lines
+    assert f"<mesh> {HOSTILE}" in lines
+    (row,) = [line for line in lines if line.startswith("strength[1]") and " times " not in line]
+    assert row.endswith("((1.5*σ<i>[1])*load & wind[0])-((0.003*t<b>)*load & wind[1])")
+    (blocking,) = [line for line in lines if line.startswith("strength[1] violated")]
+    assert blocking.endswith("load & wind[1])")
+    assert {a.name: a.source for a in result.activity}["strength[1]"] == "a.py:1"
+
+
 def test_a_page_of_a_run_without_any_success() -> None:
     result = run("can", max_evaluations=6)
     failed = tuple(

@@ -71,14 +71,32 @@ def model() -> archeng.Model:
     return made
 
 
+def grey() -> archeng.Model:
+    """Return a model with a parameter, an output and formulas of both."""
+    made = archeng.Model("bracket")
+    x = made.variable("x", lower=1, upper=2)
+    load, stress = made.parameter("load", 2.0), made.output("stress")
+    made.subject_to(stress <= 5 * load, name="strength")
+    made.minimize(x + stress)
+    return made
+
+
 class Simulator:
     """Counts its calls."""
 
     calls = 0
 
-    def __call__(self, design: Any) -> float:
+    def __call__(self, design: Any) -> Any:
         Simulator.calls += 1
         return float(np.sum(np.asarray(design)))
+
+
+class GreySimulator(Simulator):
+    """Returns what the model declares."""
+
+    def __call__(self, design: Any) -> Any:
+        super().__call__(design)
+        return {"stress": design.parameters["load"] / design["x"]}
 
 
 def options() -> dict[str, Any]:
@@ -190,7 +208,36 @@ FUNCTIONS: dict[str, Call] = {
     ),
     "Model.subject_to": lambda: _constraint({}),
     "Model.subject_to with limits": lambda: _constraint({"lower": 0, "upper": 1}),
-    "Model.set_objective": lambda: _objective(),
+    "Model.output": lambda: (archeng.Model().output, {"name": "z"}),
+    "Model.parameter": lambda: (archeng.Model().parameter, {"name": "p", "value": 1.0}),
+    "Model.minimize": lambda: _objective("minimize"),
+    "Model.maximize": lambda: _objective("maximize"),
+    "Model.set_objective": lambda: _objective("set_objective"),
+    "Model.with_parameters": lambda: (grey().with_parameters, {"values": {"load": 2.0}}),
+    "Model.with_parameters of a name": lambda: (
+        lambda load: grey().with_parameters(load=load), {"load": 2.0}
+    ),
+    "solve with outputs": lambda: (
+        archeng.solve, {"model": grey(), "simulator": GreySimulator(), **options()}
+    ),
+    "solve with a parameter": lambda: (
+        lambda load: archeng.solve(
+            grey(), GreySimulator(), parameters={"load": load}, **options()
+        ),
+        {"load": 2.0},
+    ),
+    "solve with an output": lambda: (
+        lambda value: archeng.solve(grey(), lambda design: {"stress": value}, **options()),
+        {"value": 1.0},
+    ),
+    "solve with a gradient": lambda: (
+        lambda value: archeng.solve(
+            grey(),
+            lambda design: archeng.Evaluation(outputs={"stress": 1}, gradients={"stress": value}),
+            **options(),
+        ),
+        {"value": [1.0]},
+    ),
     "Model.flat": lambda: (model().flat, {"design": [1, 1]}),
     "Model.violations": lambda: (model().violations, {"design": [1, 1]}),
     "from_nlp": lambda: (archeng.from_nlp, {"nlp": nlp(), **box()}),
@@ -228,9 +275,9 @@ def _constraint(limits: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, A
     return made.subject_to, {"relation": x if limits else x**2 == 0.5, **limits}
 
 
-def _objective() -> tuple[Callable[..., Any], dict[str, Any]]:
+def _objective(method: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     made = archeng.Model()
-    return made.set_objective, {"expression": made.variable("x", lower=0, upper=1)}
+    return getattr(made, method), {"expression": made.variable("x", lower=0, upper=1)}
 
 
 def keywords(name: str) -> Iterator[str]:
@@ -302,9 +349,21 @@ def test_every_flag(option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.py").write_text("import archeng\nmodel = archeng.Model()\n")
     command = "run" if option.solve else "resume"
-    for word in ("", "abc", "-1", "1.5", "nan", "1e400", "a b", "\\", "--json"):
-        flag = f"--{option.name.replace('_', '-')}"
-        assert main([command, "study.py", "--quiet", flag, word]) == 2
+    for word in (
+        "",
+        "abc",
+        "-1",
+        "1.5",
+        "nan",
+        "1e400",
+        "a b",
+        "\\",
+        "--json",
+        "=1",
+        "a=",
+        "a=1,x",
+    ):
+        assert main([command, "study.py", "--quiet", option.flag_name, word]) == 2
 
 
 def _passes(function: Callable[..., Any], *arguments: Any) -> bool:

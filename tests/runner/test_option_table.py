@@ -48,7 +48,7 @@ def test_docstrings_say_each_option_in_a_line(function: Any) -> None:
 def test_every_option_is_read_by_something() -> None:
     """A new line of the table without a reader would be taken and forgotten."""
     read = {f.name for kind in (Options, Runtime, FailurePolicy) for f in fields(kind)}
-    of_run = {"verbose", "seed", "start", "sigma", "settings"}
+    of_run = {"verbose", "seed", "start", "sigma", "settings", "parameters"}
     assert read - {"policy", "progress"} | of_run == set(OPTION_NAMES)
 
 
@@ -68,7 +68,8 @@ def test_flags_are_those_of_the_table(command: str, names: tuple[str, ...]) -> N
     assert set(flags) - expected <= own
     for name in expected:
         assert flags[name].help == OPTIONS[name].help
-        assert flags[name].opts == [f"--{name.replace('_', '-')}"]
+        assert flags[name].opts == [OPTIONS[name].flag_name]
+        assert OPTIONS[name].flag_name in (f"--{name.replace('_', '-')}", "--parameter")
 
 
 def test_keys_of_a_study_are_those_of_the_table() -> None:

@@ -93,6 +93,13 @@ def test_the_cases_are_what_they_say() -> None:
     assert ended.stop_reason is StopReason.CONVERGED
     assert {"ok"} < {e.status for e in ended.evaluations}
     assert reference("proposals, restarts").history[-1].restart >= 1
+    for name in ("outputs", "outputs, proposals"):
+        calls = [e for e in reference(name).evaluations if e.good]
+        assert any(e.violated for e in calls)
+        assert any(not e.violated for e in calls)
+        assert {e.parameters_read for e in calls} == {("weights",)}
+        assert all(e.gradients for e in calls)
+        assert len(calls) < reference(name).nfev  # some have failed
 
 
 def proposed(name: str) -> int:
@@ -114,7 +121,13 @@ def test_threads_and_executors(name: str, workers: str) -> None:
         assert_same(solve_case(name, workers=workers, delay=SHUFFLING), reference(name))
 
 
-@pytest.mark.parametrize("name", ["target within a generation", "paper", "restarts", "proposals"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("target within a generation", "paper", "restarts", "proposals"),
+        *("outputs", "outputs, proposals"),
+    ],
+)
 def test_two_processes(name: str) -> None:
     assert_same(solve_case(name, workers=2, delay=SHUFFLING), reference(name))
 

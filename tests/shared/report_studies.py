@@ -76,6 +76,26 @@ def table() -> Model:
     return model
 
 
+def grey() -> Model:
+    """Outputs, parameters and formulas, with names that HTML does not like."""
+    model = Model("grey")
+    t = model.variable("t<b>", lower=1, upper=20, unit="mm")
+    load = model.parameter("load & wind", [8e3, 12e3], unit="<N>")
+    stress = model.output("σ<i>", unit="N/mm²", shape=2)
+    price = model.output("price", unit="EUR")
+    model.subject_to(t <= 19, name="room")
+    model.subject_to(1.5 * stress * load[0] <= 0.003 * t * load, name="strength", source="a.py:1")
+    model.minimize(price / t + t, name="cost & <u>")
+    return model
+
+
+def bracket(design: Design) -> Evaluation:
+    t, load = design["t<b>"], design.parameters["load & wind"]
+    return Evaluation(
+        outputs={"σ<i>": (load / 1e5 / t).tolist(), "price": 30 + t / 3, "<mesh>": HOSTILE}
+    )
+
+
 def bowl(design: Design) -> float:
     return float((design.x - 0.7) @ (design.x - 0.7))
 
@@ -99,6 +119,7 @@ STUDIES: dict[str, tuple[Callable[[], Model], Callable[[Design], Any], dict[str,
         },
     ),
     "strange": (strange, fails, {"max_evaluations": 40, "simulated": {"<u>$limit": (None, 0.6)}}),
+    "grey": (grey, bracket, {"max_evaluations": 30, "parameters": {"load & wind": [9e3, 16e3]}}),
     "table": (table, bowl, {"max_evaluations": 40}),
     "many": (many, bowl, {"max_evaluations": 60}),
     "target": (can, area, {"max_evaluations": 200, "target": 280.0}),

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 
 import archeng
-from archeng import Design, Model, Result, Settings
+from archeng import Design, Evaluation, Model, Result, Settings
 from archeng.journal import Journal
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +57,27 @@ def corner() -> Model:
     return model
 
 
-MODELS: dict[str, Callable[[], Model]] = {"line": line, "can": can, "corner": corner}
+def spring() -> Model:
+    """Outputs, one of them a vector, parameters, and formulas of them; with other parameters."""
+    model = Model("spring")
+    x = model.variable("x", shape=2, lower=-5, upper=5)
+    limit = model.parameter("limit", 9.0)
+    weights = model.parameter("weights", [1.0, 2.0])
+    force = model.output("force", shape=2, unit="N")
+    energy = model.output("energy", unit="J")
+    model.subject_to(x[0] + x[1] >= 1, name="line")
+    model.subject_to(force[0] + 0.5 * force[1] <= limit, name="force")
+    model.subject_to(energy + x[0] >= 1, name="energy")
+    model.minimize(energy + weights[0] * force[0] + weights[1] * x[1] ** 2, name="cost")
+    return model
+
+
+MODELS: dict[str, Callable[[], Model]] = {
+    "line": line,
+    "can": can,
+    "corner": corner,
+    "spring": spring,
+}
 
 
 def table_model(values: Any = (0.0, 1.0, 4.0), source: str | None = None) -> Model:
@@ -98,7 +118,22 @@ def sturdier(design: Design) -> float:
     return fragile(design, one_in=24)
 
 
-OBJECTIVES = {f.__name__: f for f in (bowl, down, waves, fragile, sturdier)}
+def springs(design: Design) -> Evaluation:
+    """Forces and energy of two springs, with the derivatives of the energy; some calls fail."""
+    x, stiffness = design.x, design.parameters["weights"]
+    if digest(x) % 11 == 0:
+        raise FloatingPointError("the mesh is tangled")
+    return Evaluation(
+        outputs={
+            "force": [float(np.sinh(x[0])), float(stiffness[0] * x[1] ** 3)],
+            "energy": float(np.cosh(x[0]) + stiffness[1] * x[1] ** 4 / 4),
+            "iterations": digest(x) % 7,
+        },
+        gradients={"energy": [float(np.sinh(x[0])), float(stiffness[1] * x[1] ** 3)]},
+    )
+
+
+OBJECTIVES = {f.__name__: f for f in (bowl, down, waves, fragile, sturdier, springs)}
 
 
 def digest(x: Any) -> int:
@@ -107,7 +142,7 @@ def digest(x: Any) -> int:
 
 
 class Logged:
-    """Append every call it makes to a file, ``begin`` and ``end``, then return an objective.
+    """Append every call it makes to a file, ``begin`` and ``end``, then return an answer.
 
     ``delay`` are the most seconds that it sleeps; how many depends on the design, so that calls
     which run side by side finish in another order than they began.
@@ -116,7 +151,7 @@ class Logged:
     def __init__(self, objective: str, log: Path | str | None = None, delay: float = 0.0) -> None:
         self.objective, self.log, self.delay = objective, log, delay
 
-    def __call__(self, design: Design) -> float:
+    def __call__(self, design: Design) -> Any:
         self._note("begin", design)
         if self.delay:
             time.sleep(self.delay * (digest(design.x) % 101) / 100)
@@ -190,6 +225,19 @@ CASES: dict[str, dict[str, Any]] = {
         "settings": ASSISTED,
         "max_evaluations": 120,
     },
+    "outputs": {
+        "model": "spring",
+        "objective": "springs",
+        "parameters": {"limit": 6.5},
+        "max_evaluations": 33,
+    },
+    "outputs, proposals": {
+        "model": "spring",
+        "objective": "springs",
+        "parameters": {"weights": [1.5, 0.5]},
+        "settings": ASSISTED,
+        "max_evaluations": 25,
+    },
 }
 """Without settings they are those of `PLAIN`."""
 
@@ -233,6 +281,18 @@ def trace(result: Result) -> dict[str, Any]:
             for e in result.evaluations
         ],
         "sampled": [e.sampled.tobytes() for e in result.evaluations],
+        "answers": [
+            (dict(e.constraints), e.violated, dict(e.outputs), dict(e.gradients), e.parameters_read)
+            for e in result.evaluations
+        ],
+        "formulas": (
+            result.simulated,
+            dict(result.outputs),
+            result.declared_outputs,
+            result.objective_name,
+            result.objective_formula,
+            [p.to_data() for p in result.parameters],
+        ),
         "history": [
             (g.generation, g.restart, g.evaluations, g.sigma.hex(), g.alpha.hex(), g.d_m.hex())
             for g in result.history

@@ -13,17 +13,23 @@ import archeng
 from archeng import Design, Evaluation, Model, Run
 from archeng.errors import SimulatorError
 from archeng.model import compile_model
-from archeng.outcomes import Limits
-from archeng.simulator import Call, CallStatus, call, checked, told
-
-LIMITS = Limits(("stress", "mode"), np.array([-np.inf, 40.0]), np.array([250.0, np.inf]))
+from archeng.simulator import Asked, Call, CallStatus, call, told
 
 
 @pytest.fixture
 def design() -> Design:
+    return Design(rod().variables, np.array([1.5]))
+
+
+def rod() -> Model:
     model = Model("m")
     model.variable("t", lower=0, upper=3)
-    return Design(compile_model(model).variables, np.array([1.5]))
+    return model
+
+
+def completed(outcome: Call) -> Call:
+    """Return what becomes of an answer if two constraints are declared."""
+    return Asked(compile_model(rod()), ("stress", "mode")).completed(outcome, np.array([1.5]))
 
 
 def outcome_of(answer: Any, design: Design) -> Call:
@@ -50,7 +56,7 @@ GOOD = [
 
 @pytest.mark.parametrize("answer", GOOD)
 def test_evaluations_and_equal_dictionaries(answer: Any, design: Design) -> None:
-    outcome = checked(outcome_of(answer, design), LIMITS)
+    outcome = completed(outcome_of(answer, design))
     assert (outcome.status, outcome.objective, outcome.message) == (CallStatus.OK, 2.5, "")
     assert outcome.constraints == {"stress": 1.0, "mode": 50.0}
     assert {type(v) for v in outcome.constraints.values()} == {float}
@@ -74,6 +80,7 @@ OUTPUTS: list[tuple[Any, Any]] = [
     ((1.0, 2.0), [1.0, 2.0]),
     (np.arange(3), [0.0, 1.0, 2.0]),
     ([], []),
+    (np.array([[1, 2], [3, 4]]), [[1.0, 2.0], [3.0, 4.0]]),
     (-math.inf, -math.inf),
 ]
 
@@ -99,7 +106,6 @@ def test_an_undefined_output_does_no_harm(design: Design) -> None:
 BAD: list[tuple[Any, list[str]]] = [
     (Evaluation(math.nan, {"stress": 1.0, "mode": 50.0}), ["nan", "objective"]),
     (Evaluation("2.5"), ["str", "objective", "not a number"]),  # type: ignore[arg-type]
-    (Evaluation(None), ["NoneType", "objective"]),  # type: ignore[arg-type]
     (Evaluation(1.0, {"stress": math.nan, "mode": 50.0}), ["nan", "constraint 'stress'"]),
     (Evaluation(1.0, {"stress": math.inf, "mode": 50.0}), ["inf", "constraint 'stress'"]),
     (Evaluation(1.0, {"mode": "50"}), ["str", "'50'", "constraint 'mode'"]),  # type: ignore[dict-item]
@@ -109,7 +115,7 @@ BAD: list[tuple[Any, list[str]]] = [
     (Evaluation(1.0, outputs=None), ["outputs = None", "dictionary"]),  # type: ignore[arg-type]
     (Evaluation(1.0, outputs={"field": object()}), ["object", "output 'field'", "a text"]),
     (Evaluation(1.0, outputs={"field": None}), ["NoneType", "output 'field'"]),
-    (Evaluation(1.0, outputs={"field": [[1.0], [2.0]]}), ["list", "output 'field'"]),
+    (Evaluation(1.0, outputs={"field": [[[1.0], [2.0]]]}), ["list", "output 'field'"]),
     (Evaluation(1.0, outputs={"field": ["a"]}), ["list", "output 'field'"]),
     (Evaluation(1.0, outputs={"field": {"a": 1}}), ["dict", "output 'field'"]),
     (Evaluation(1.0, outputs={"field": np.zeros(10_001)}), ["ndarray", "output 'field'"]),
@@ -139,6 +145,14 @@ def test_bad_answers_may_be_told_too(answer: Any, words: list[str]) -> None:
     assert words[-1] in outcome.message
 
 
+def test_without_a_formula_an_objective_is_needed(design: Design) -> None:
+    answer = Evaluation(constraints={"stress": 1.0, "mode": 50.0})
+    outcome = completed(outcome_of(answer, design))
+    assert outcome.status is CallStatus.INVALID
+    assert "returned no objective; return a number, or archeng.Evaluation(" in outcome.message
+    assert "model.minimize(...)" in outcome.message
+
+
 OTHERS: list[tuple[Any, list[str], list[str]]] = [
     (1.0, ["no value of the declared ['stress', 'mode']"], ["which simulated="]),
     (Evaluation(1.0, {"mode": 50.0}), ["no value of the declared ['stress']"], ["'mode'"]),
@@ -159,7 +173,7 @@ OTHERS: list[tuple[Any, list[str], list[str]]] = [
 def test_missing_and_undeclared_constraints_are_named(
     answer: Any, words: list[str], not_there: list[str], design: Design
 ) -> None:
-    outcome = checked(outcome_of(answer, design), LIMITS)
+    outcome = completed(outcome_of(answer, design))
     assert outcome.status is CallStatus.INVALID
     assert math.isnan(outcome.objective)
     assert outcome.constraints == {}
@@ -169,7 +183,7 @@ def test_missing_and_undeclared_constraints_are_named(
 
 def test_failed_calls_are_not_blamed_for_missing_constraints(design: Design) -> None:
     failed = call(lambda d: 1 / 0, design)
-    assert checked(failed, LIMITS) is failed
+    assert completed(failed) is failed
 
 
 # -- in a run ---------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ GOOD: list[tuple[Any, float, float]] = [
 @pytest.mark.parametrize(("limits", "lower", "upper"), GOOD)
 def test_good_limits(limits: Any, lower: float, upper: float) -> None:
     run = Run(plane(), simulated={"size": limits}, seed=1)
-    found = run.options.limits
+    found = run.ledger.limits
     assert (found.names, found.lower.tolist(), found.upper.tolist()) == (
         ("size",),
         [lower],

@@ -12,7 +12,8 @@ import pytest
 
 from archeng import Design, Model
 from archeng.errors import SimulationTimeoutError, SimulatorError
-from archeng.simulator import CallStatus, call, check_simulator
+from archeng.model import compile_model
+from archeng.simulator import Asked, CallStatus, call, check_simulator
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ NO_NUMBERS = [
     (1.0, 2.0),
     np.array([1.0, 2.0]),
     np.array([]),
-    {"value": 1.0},
+    {"value": 1.0, "objective": 2.0},
     object(),
     lambda: 1.0,
 ]
@@ -89,6 +90,23 @@ def test_everything_else_is_invalid(design: Design, value: Any) -> None:
     assert outcome.status is CallStatus.INVALID
     assert np.isnan(outcome.objective)
     assert type(value).__name__ in outcome.message
+
+
+def test_a_dictionary_of_outputs_is_for_a_model_that_declares_them(design: Design) -> None:
+    """The call itself cannot know; what is asked of the simulator says whether it will do."""
+    model = Model()
+    model.variable("t", lower=0, upper=2)
+    outcome = call(lambda d: {"value": 1.0}, design)
+    assert outcome.status is CallStatus.OK
+    assert outcome.outputs == {"value": 1.0}
+    refused = Asked(compile_model(model)).completed(outcome, design.x)
+    assert refused.status is CallStatus.INVALID
+    assert refused.mistake
+    assert "dictionary with the keys ['value']; expected 'objective'" in refused.message
+    model.minimize(2 * model.output("value"))
+    accepted = Asked(compile_model(model)).completed(outcome, design.x)
+    assert accepted.status is CallStatus.OK
+    assert accepted.objective == 2.0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from archeng.plain_text import short
 from archeng.records import Floats
 from archeng.report.figures import style
 from archeng.result import Result
@@ -37,7 +38,8 @@ def convergence(figure: Any, result: Result, prefix: str) -> None:
         style.nothing(right, "the best design has not changed")
     style.title(left, f"{prefix}convergence")
     style.title(right, "distance of the best so far to the last best")
-    left.set(xlabel="simulator calls", ylabel="objective")
+    left.set(xlabel="simulator calls")
+    _label_objective(left, result)
     right.set(xlabel="simulator calls")
 
 
@@ -49,8 +51,14 @@ def time(figure: Any, result: Result, prefix: str) -> None:
     _objectives(left, seconds / unit, result)
     style.title(left, f"{prefix}convergence over time")
     what = "since the run began" if measured else "in the simulator, added up"
-    left.set(xlabel=f"{name} {what}", ylabel="objective")
+    left.set(xlabel=f"{name} {what}")
+    _label_objective(left, result)
     _durations(right, result)
+
+
+def _label_objective(axes: Any, result: Result) -> None:
+    """Label the axis of the objective by its name, as plain text."""
+    axes.set_ylabel(short(result.objective_name, 40) or "objective", parse_math=False)
 
 
 def times(result: Result) -> tuple[Floats, bool]:

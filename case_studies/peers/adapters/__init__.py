@@ -16,9 +16,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 import archeng
-from case_studies.peers.case import Case
 
 NOT_INSTALLED = "not installed"
 
@@ -34,25 +34,28 @@ class Method:
     package : str
         The distribution on PyPI that has to be installed.
     adapter : str
-        ``module:function`` below this package.
+        ``module:function`` below ``folder``.
     strict : bool
         Whether it has to meet all constraints exactly and equalities to archeng's own
         tolerance. The others are allowed the tolerance of the suite.
+    folder : str
+        The package of the adapter's module.
     """
 
     name: str
     package: str
     adapter: str
     strict: bool = False
+    folder: str = __name__
 
     @property
-    def solve(self) -> Callable[[Case], None]:
+    def solve(self) -> Callable[[Any], None]:
         """Return the adapter; this imports its package."""
         module, function = self.adapter.split(":")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the package, while it is imported
-            imported = importlib.import_module(f"{__name__}.{module}")
-        found: Callable[[Case], None] = getattr(imported, function)
+            imported = importlib.import_module(f"{self.folder}.{module}")
+        found: Callable[[Any], None] = getattr(imported, function)
         return found
 
     @property

@@ -43,24 +43,29 @@ def cobyla(case: Case) -> None:
         )
 
 
-def trust_constr(case: Case) -> None:
-    """Run trust-constr from one start after the other."""
+def unit_rows(case: Case) -> list[NonlinearConstraint]:
+    """Explicit rows of points of the unit cube, with exact derivatives; none without rows."""
     rows, width = case.constraints, case.width
 
     def hessian(u: Floats, weights: Floats) -> Floats:
         return np.outer(width, width) * rows.hessian(case.from_unit(u), weights)
 
-    constraints = []
-    if rows.m:
-        constraints.append(
-            NonlinearConstraint(
-                lambda u: rows.values(case.from_unit(u)),
-                rows.exact_lower,
-                rows.exact_upper,
-                jac=lambda u: rows.jacobian(case.from_unit(u)) * width,
-                hess=hessian,
-            )
+    if not rows.m:
+        return []
+    return [
+        NonlinearConstraint(
+            lambda u: rows.values(case.from_unit(u)),
+            rows.exact_lower,
+            rows.exact_upper,
+            jac=lambda u: rows.jacobian(case.from_unit(u)) * width,
+            hess=hessian,
         )
+    ]
+
+
+def trust_constr(case: Case) -> None:
+    """Run trust-constr from one start after the other."""
+    constraints = unit_rows(case)
     for x0 in case.starts():
         minimize(
             lambda u: case.objective.finite(case.from_unit(u)),
