@@ -13,6 +13,7 @@ from black_box_helpers import BEST, Box, assert_explicit, beam, stress_of
 
 import archeng
 from archeng.errors import JournalError, ModelError, SettingsError, SimulatorError
+from archeng.model import compile_model
 from archeng.model.black_boxes import EQUALITY_TOLERANCE
 from archeng.simulator import Design
 
@@ -82,6 +83,28 @@ def test_a_row_that_only_mx_can_do_does_not_make_the_others_simulated() -> None:
     assert len(other.calls) > result.nfev  # not named: as before
 
 
+def test_elements_of_one_vector_that_only_mx_can_do() -> None:
+    box = Box("sim", lambda x: [x[0]], [2], {"y": (1, 1)})
+    other = Box("other", lambda x: [x[1]], [2], {"y": (1, 1)}, enable_fd=True)
+    opti = ca.Opti()
+    x = opti.variable(2)
+    opti.subject_to(2 * ca.vertcat(box(x), x[0], other(x)) <= 8)
+    model = archeng.from_opti(opti, black_boxes=[box])
+    assert [c.name for c in model.constraints] == ["g[1]", "g[2]"]
+    assert [c.name for c in model.simulated] == ["g[0]"]
+    assert model.violations([5.0, 1.0])["g[1]"].value == 10
+
+
+def test_bounds_beside_a_callback_that_is_not_named_are_bounds() -> None:
+    box = Box("sim", lambda x: [x[0]], [2], {"y": (1, 1)}, enable_fd=True)
+    opti = ca.Opti()
+    x = opti.variable(2)
+    opti.subject_to(opti.bounded(1, x, 2))
+    opti.subject_to(box(x) <= 8)
+    low, high = compile_model(archeng.from_opti(opti)).box()
+    assert (low.tolist(), high.tolist()) == ([1, 1], [2, 2])
+
+
 def test_same_arguments_are_one_call_and_others_another() -> None:
     box = Box("sim", lambda x: [x[0] ** 2], [1], {"y": (1, 1)})
     opti = ca.Opti()
@@ -103,6 +126,7 @@ def test_a_box_that_feeds_another_comes_first() -> None:
     assert at(model, [1, 3])["outputs"]["second"] == 6.0
     assert first.calls[0][0].tolist() == [1, 3]
     assert second.calls[0][0].tolist() == [2]
+    assert len(first.calls) == len(second.calls) == 1
     assert model.black_box.names == ("first", "second")
 
 
