@@ -119,7 +119,7 @@ def new_setup(
         model, data = stored_form(model)
     call = _simulator(model, simulator, source, runtime, own)
     feasible_set = _compiled(model)
-    options.check_names([row.name for row in feasible_set.rows])
+    _check_names(model, options)
     texts = _texts(model, feasible_set, own)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
@@ -165,8 +165,16 @@ def check_limits_and_sense(model: Model, options: Mapping[str, Any], simulator: 
     """Raise if ``simulated`` or ``sense`` of the options contradict the model."""
     own = simulator is None and not model.outputs
     checked_sense(model, options.get("sense"), own)
-    named = [name for c in (*model.constraints, *model.simulated) for name in c.row_names()]
-    Options(simulated=options.get("simulated", {})).check_names(named)
+    _check_names(model, Options(simulated=options.get("simulated", {})))
+
+
+def _check_names(model: Model, options: Options) -> None:
+    """Raise if ``simulated=`` has the name of a row.
+
+    Models without outputs may have an explicit row of that name, as they always could.
+    """
+    if model.outputs:
+        options.check_names([name for c in model.declared for name in c.row_names()])
 
 
 def stored_setup(
