@@ -313,7 +313,8 @@ _TABLE = (
         "data", "sequence of results or journals", _earlier_runs,
         "Earlier runs of the same simulator, whose outputs teach the models of outputs.",
         "Results or journals of a model with the same variables, outputs and parameters; "
-        "constraints, objective and values of parameters may be others. What they simulated is not simulated again to learn it.",
+        "constraints, objective and values of parameters may be others. What they simulated is "
+        "not simulated again to learn it.",
         default=(),
     ),
     Option(
