@@ -59,25 +59,26 @@ def prices_at(
     sides = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
     active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
     unknown = Prices(sides, active, np.where(active, np.nan, 0.0), np.zeros((0, len(active))))
-    slopes_at_best = (
-        gradients(frame_at(wide, x), data, limits, fs.formulas) if any(active) else None
-    )
-    if slopes_at_best is None:
+    found = gradients(frame_at(wide, x), data, limits, fs.formulas) if active.any() else None
+    if found is None:
         return unknown
     with np.errstate(invalid="ignore", over="ignore"):  # a slope may be infinite: sqrt at 0
-        slopes = np.concatenate((jacobian @ wide.scaled_factor, slopes_at_best.simulated))
-    outward = (sides[:, None] * slopes)[active]
-    equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
-    if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(slopes_at_best.objective))):
-        return unknown
-    k, ties = len(outward), slopes_at_best.ties
-    outward = np.concatenate((outward, ties))  # pieces of a largest one push like limits
-    equality = np.append(equality, np.zeros(len(ties), dtype=bool))
-    prices, others = np.zeros(len(active)), np.zeros((len(slopes_at_best.others), len(active)))
-    prices[active] = multipliers(slopes_at_best.objective, outward, equality)[:k]
-    for row, slope in zip(others, slopes_at_best.others, strict=True):
-        row[active] = multipliers(slope, outward, equality)[:k]
-    return Prices(sides, active, prices, others, tied=len(ties) > 0)
+        explicit = jacobian @ wide.scaled_factor
+    equality = np.append(fs.equality, np.zeros(len(blocked), dtype=bool))[active]
+    equality = np.append(equality, np.zeros(len(found.ties), dtype=bool))
+
+    def priced(objective: Floats, simulated: Floats) -> Floats:
+        outward = (sides[:, None] * np.concatenate((explicit, simulated)))[active]
+        prices = np.where(active, np.nan, 0.0)
+        if np.all(np.isfinite(outward)) and np.all(np.isfinite(objective)):
+            pushing = np.concatenate((outward, found.ties))  # pieces of a largest one: like limits
+            prices[active] = multipliers(objective, pushing, equality)[: len(outward)]
+        return prices
+
+    pairs = zip(found.others, found.other_simulated, strict=True)
+    others = np.array([priced(*pair) for pair in pairs]).reshape(-1, len(active))
+    prices = priced(found.objective, found.simulated)
+    return Prices(sides, active, prices, others, tied=len(found.ties) > 0)
 
 
 def _blocked(best: CallRecord, data: PastCalls, limits: Limits) -> Floats:
