@@ -9,7 +9,8 @@ best design, so that models of different transforms can be compared.
 
 **A new kind of model** is a class with a ``name`` and a ``fit`` in a module of its own, best a
 subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``,
-``slope`` and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as well.
+``slope`` and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as
+well.
 """
 
 from __future__ import annotations
