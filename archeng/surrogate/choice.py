@@ -8,8 +8,8 @@ over the better half of the designs is the log of the typical error in units of 
 best design, so that models of different transforms can be compared.
 
 **A new kind of model** is a class with a ``name`` and a ``fit`` in a module of its own, best a
-subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``,
-``slope`` and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as
+subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``
+and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as
 well.
 """
 
