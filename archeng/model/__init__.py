@@ -25,6 +25,7 @@ from archeng.model.pyomo import (
     from_pyomo,
     has_objective,
     is_pyomo,
+    set_params,
     variables_by_name,
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
@@ -80,6 +81,7 @@ __all__ = [
     "of_casadi",
     "refuse_wide",
     "serialized",
+    "set_params",
     "text_table",
     "to_data",
     "variables_by_name",
