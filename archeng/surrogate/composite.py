@@ -44,7 +44,7 @@ from archeng.surrogate.outputs import OutputFits, OutputModels, RestrictedModels
 class _Place(NamedTuple):
     """What is known at one point: g (k,) and its gradients by v (k, n)."""
 
-    v: Floats
+    key: bytes  # of v
     x: Floats
     z: Floats
     steps: Floats  # derivatives of (x, z) by v (n + q, n)
@@ -91,14 +91,15 @@ class Composite:
         return self.formulas.at(at.x, at.z)
 
     def _at(self, v: Floats) -> _Place:
-        """Return what is known about a point; v itself must not be changed afterwards."""
-        if self._place is None or self._place.v is not v:
+        """Return what is known about a point: solvers ask for the same one several times."""
+        key = v.tobytes()
+        if self._place is None or self._place.key != key:
             x = self._centre + self._step @ v
             with np.errstate(all="ignore"):
                 z = self._outputs.values(v)
                 steps = np.concatenate((self._step, self._outputs.slopes(v)))
                 values, raw = self.formulas.pieces.values_and_jacobian(x, z)
-            self._place = _Place(v, x, z, steps, values, raw)
+            self._place = _Place(key, x, z, steps, values, raw)
         return self._place
 
 
