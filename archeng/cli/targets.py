@@ -10,7 +10,7 @@ from typing import Any
 
 from archeng.cli.output import by_name
 from archeng.cli.study_file import FILE, StudyFile, read_study
-from archeng.errors import StudyFileError
+from archeng.errors import JournalError, StudyFileError
 from archeng.journal import opened_journal
 from archeng.records import CallRecord, parameters_of
 from archeng.result import Result
@@ -67,7 +67,12 @@ class JournalRun:
         """Read a journal, also while its run goes on."""
         result = read_journal(path)
         with opened_journal(path) as journal:
-            return cls(path, result, journal.header(), journal.moves())
+            header = journal.header()
+            if "own_objective" not in header:
+                raise JournalError(
+                    f"{path}: the file is damaged (a part of its header is missing)."
+                )
+            return cls(path, result, header, journal.moves())
 
     @property
     def best(self) -> CallRecord | None:
