@@ -48,6 +48,7 @@ def solve(
     on_failure: OnFailure = "rank_last",
     journal: str | Path | None = None,
     reuse: Sequence[str | Path] = (),
+    data: Sequence[Result | str | Path] = (),
     verbose: bool = False,
     **import_arguments: Any,
 ) -> Result:

@@ -145,7 +145,33 @@ def _swept(load: float, p: Problem, measured: Measured) -> Swept:
     return Swept(load, p.optimum, recorder.calls, recorder.calls_to_target, measured.illegal)
 
 
-STRATEGIES: Mapping[str, Callable[[Sequence[float], int], list[Swept]]] = {"separate": separate}
+def learning(loads: Sequence[float], seed: int) -> list[Swept]:
+    """Let each load learn from those before, as :func:`archeng.sweep` does."""
+    found: list[Swept] = []
+    results: list[archeng.Result] = []
+    for load in loads:
+        p = problem(load)
+        measured = Measured(p, BUDGET)
+        start = results[-1].x if results else feasible(p, seed)
+        with contextlib.suppress(Finished):
+            results.append(
+                archeng.solve(
+                    p.model,
+                    measured.grey,
+                    start=start,
+                    data=results,
+                    seed=seed,
+                    max_evaluations=BUDGET,
+                )
+            )
+        found.append(_swept(load, p, measured))
+    return found
+
+
+STRATEGIES: Mapping[str, Callable[[Sequence[float], int], list[Swept]]] = {
+    "separate": separate,
+    "learning": learning,
+}
 """By name; a function of the loads and the seed."""
 
 
