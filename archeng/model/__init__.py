@@ -16,6 +16,7 @@ from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
+from archeng.model.parameter_slopes import ParameterSlopes
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import (
     ModelValues,
@@ -51,6 +52,7 @@ __all__ = [
     "ModelValues",
     "Output",
     "Parameter",
+    "ParameterSlopes",
     "RowInfo",
     "RowKind",
     "Sense",
