@@ -17,7 +17,6 @@ from archeng.result import Result, Status
 from archeng.runner import (
     Candidate,
     Run,
-    Sweep,
     read_journal,
     resume,
     sample_feasible,
@@ -43,7 +42,6 @@ __all__ = [
     "Settings",
     "Status",
     "StopReason",
-    "Sweep",
     "__version__",
     "diagnose",
     "errors",

@@ -102,7 +102,7 @@ def sweep(
         A folder with one journal for each run. Finished runs are not made again, one that was cut
         off goes on.
     **options
-        Of :func:`solve`, for each run.
+        Of :func:`solve`, for each run; ``start`` is that of the first one, unless ``learn=False``.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def sweep(
     for k, point in enumerate(points):
         given = dict(options)
         if learn and results:
-            given.setdefault("start", _nearest(points, results, k).x)
+            given["start"] = _nearest(points, results, k).x
             if first.outputs:
                 given["data"] = [*results]
         path = None if folder is None else folder / f"{k + 1:03d}.db"

@@ -26,6 +26,7 @@ from archeng.surrogate import constants as c
 from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
 from archeng.surrogate.data import Data
 from archeng.surrogate.fit import Kernels
+from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.priors import (
     IDENTITY,
     PRIORS,
@@ -45,11 +46,15 @@ class SmoothModel(Protocol):
     def value(self, v: Floats) -> float:
         """Value at coordinates v (n,)."""
 
-    def slope(self, v: Floats) -> Floats:
-        """Gradient (n,)."""
-
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n)."""
+
+
+def slope_at(model: SmoothModel, v: Floats) -> Floats:
+    """Gradient (n,) of a model, without its Hessian where that is cheaper."""
+    if isinstance(model, Interpolant | CompositeObjective):
+        return model.slope(v)
+    return model.derivatives(v)[0]
 
 
 class FittedModel(Protocol):
