@@ -29,7 +29,7 @@ def seeds_table(setup: Setup, records: Sequence[Record]) -> str:
             f"{r.cost:,.0f}",
             f"{r.resilience:.4f}",
             f"{r.lowest_pressure:.3f}",
-            f"{100 * setup.sign * (r.objective / best - 1):.2f} %",
+            _gap(setup, r, best),
             r.calls,
             r.infeasible_calls,
             r.violating_calls,
@@ -65,13 +65,15 @@ def verdict(setup: Setup, records: Sequence[Record]) -> str:
     """Return the figures in sentences."""
     calls, infeasible = (sum(getattr(r, k) for r in records) for k in ("calls", "infeasible_calls"))
     values = np.array([setup.sign * r.objective for r in records])
+    values = np.where(np.isnan(values), np.inf, values)  # no design: worse than all others
     figures = [setup.sign * v for v in (values.min(), np.median(values), values.max())]
+    top, middle, worst = (f"{v:,.7g}" if np.isfinite(v) else "none" for v in figures)
     best = optima()[setup.network][setup.aim]["objective"]
     return "\n".join(
         [
             f"- infeasible calls: {infeasible} of {calls}, judged in NumPy at every call",
-            f"- {setup.aim}: best {figures[0]:,.7g}, median {figures[1]:,.7g}, worst "
-            f"{figures[2]:,.7g}; optimum by gradients {best:,.7g}",
+            f"- {setup.aim}: best {top}, median {middle}, worst {worst}; "
+            f"optimum by gradients {best:,.7g}",
         ]
     )
 
@@ -128,6 +130,13 @@ def published_objective(net: Network, aim: Aim) -> float:
     found = simulator({"diameter": _with_design(net).design}).objective
     simulator.close()
     return found
+
+
+def _gap(setup: Setup, record: Record, best: float) -> str:
+    """Return how much worse than the optimum a seed ends, if it has a design within the limits."""
+    if np.isnan(record.objective):
+        return "pressures too low"
+    return f"{100 * setup.sign * (record.objective / best - 1):.2f} %"
 
 
 def _with_design(net: Network) -> Published:

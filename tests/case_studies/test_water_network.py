@@ -346,6 +346,8 @@ def test_command_line(tmp_path, capsys):
     assert "optimum by gradients 0.3778803" in shown.out
     assert "250/250 calls" in shown.err
     assert "| grey | 1 | - |" in shown.out  # nothing within the limits so early
+    assert "| pressures too low | 250 | 0 | 250 | never |" in shown.out
+    assert "- resilience: best none, median none, worst none;" in shown.out
     assert is_picture(out / f"{name}.png")
     assert data["provenance"]["wntr"]
 
