@@ -184,8 +184,11 @@ class CompositeFit:
 
     def slopes(self) -> Floats:
         """Slopes (q, n) of the outputs at the centre."""
-        here = np.zeros(self.fits.kernels.A.shape[1])
-        return self.fits.models.slopes(here)[:, : self.step.shape[1]]
+        return self.fits.slopes()[:, : self.step.shape[1]]
+
+    def slopes_given(self) -> bool:
+        """Whether the simulator gave those of all outputs that the objective uses."""
+        return bool(np.isfinite(self.fits.given[self.formulas.uses[0]]).all())
 
 
 def fit_composite(
