@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from surrogate_helpers import designs, few, moderate, seeds
+from surrogate_helpers import designs, differences, few, moderate, seeds
 
 from archeng.distribution import Floats
 from archeng.surrogate.fit import Fit, Kernels, fit
@@ -18,11 +16,6 @@ from archeng.surrogate.transforms import SAME, OutputTransform, back_all, candid
 
 numbers = st.floats(1e-3, 1e3)
 signs = st.sampled_from([1.0, -1.0])
-
-
-def differences(f: Callable[[Floats], Floats], at: Floats, h: float = 1e-5) -> Floats:
-    """Derivatives (..., n) by central differences."""
-    return np.stack([(f(at + s) - f(at - s)) / (2 * h) for s in h * np.eye(len(at))], axis=-1)
 
 
 # -- transforms ----------------------------------------------------------------------------------
