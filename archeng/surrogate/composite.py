@@ -81,6 +81,7 @@ class Composite:
         at = self._at(v)
         with np.errstate(all="ignore"):
             (second,) = self.formulas.pieces.hessian(at.x, at.z, weights)
+            second = np.where(np.isnan(second), 0.0, second)
             by_outputs = weights @ at.raw[:, len(at.x) :]
             bends = at.steps.T @ second @ at.steps + self._outputs.bends(v, by_outputs)
             return np.asarray(0.5 * (bends + bends.T))
@@ -98,6 +99,8 @@ class Composite:
                 z = self._outputs.values(v)
                 steps = np.concatenate((self._step, self._outputs.slopes(v)))
                 values, raw = self.formulas.pieces.values_and_jacobian(x, z)
+            if np.isnan(raw).any():  # 0 times infinity: sqrt(fmax(z, 0)) where z is negative
+                raw = np.where(np.isnan(raw) & np.isfinite(values)[:, None], 0.0, raw)
             self._place = _Place(v, x, z, steps, values, raw)
         return self._place
 
