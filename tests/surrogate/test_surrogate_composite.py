@@ -160,6 +160,47 @@ def test_formulas_that_are_not_defined_are_infinite() -> None:
     assert objective.value(np.array([1e3])) == np.inf
 
 
+def test_slopes_that_are_not_defined_are_flat() -> None:
+    """sqrt(fmax(z, 0)) where z < 0: CasADi's slope is 0 times infinity, the truth is 0."""
+    model = Model("guarded")
+    x = model.variable("x", shape=2, lower=-3, upper=3)
+    model.minimize(ca.sumsqr(x) + ca.sqrt(ca.fmax(model.output("z"), 0)))
+    fs = compile_model(model)
+    assert fs.formulas is not None
+    X = designs(np.random.default_rng(0), 9, 2) + 0.5
+    Z = X.sum(axis=1, keepdims=True) - 20
+    assert np.isnan(fs.formulas.pieces.values_and_jacobian(X[0], Z[0])[1]).any()
+    past = PastCalls(X, fs.formulas.at_all(X, Z)[:, 0], np.zeros((9, 0)), Z)
+    frame = Frame(X[0], np.eye(2), np.eye(2))
+    data = select(frame, past, fs.formulas)
+    assert data is not None
+    models = fit_models(frame, data, Limits())
+    assert isinstance(models.objective, CompositeObjective)
+    slope, hessian = models.objective.derivatives(np.zeros(2))
+    unit = data.scale / data.spread
+    np.testing.assert_allclose(slope, 2 * X[0] * unit)
+    np.testing.assert_allclose(hessian, 2 * np.eye(2) * unit * data.scale)
+    step, _ = best_step(models, fs, 3.0, np.zeros(0), 1.0)
+    np.testing.assert_allclose(frame.design(data.scale * step), np.zeros(2), atol=1e-4)
+
+
+def test_a_step_from_where_nothing_is_defined_stays() -> None:
+    """A formula that is infinitely steep at the centre: no step, and no error."""
+    model = Model("steep")
+    x = model.variable("x", shape=1, lower=0, upper=3)
+    z = model.output("z")
+    model.minimize(1 - ca.sqrt(x) + z)
+    fs = compile_model(model)
+    assert fs.formulas is not None
+    X = np.array([[0.0], [1.0], [2.0], [2.5], [0.5]])
+    past = PastCalls(X, fs.formulas.at_all(X, X**2)[:, 0], np.zeros((5, 0)), X**2)
+    frame = Frame(X[0], np.eye(1), np.eye(1))
+    data = select(frame, past, fs.formulas)
+    assert data is not None
+    step, _ = best_step(fit_models(frame, data, Limits()), fs, 1.0, np.zeros(0), 1.0)
+    assert np.isfinite(step).all()
+
+
 def test_lessons_of_other_parameters_help_and_are_held() -> None:
     """Designs of earlier runs with another parameter: the models are those of now."""
     fs, rng = compile_model(grey_model()), np.random.default_rng(5)

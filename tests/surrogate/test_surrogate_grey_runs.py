@@ -342,7 +342,7 @@ def beam_without(design: Design) -> Evaluation:
 @pytest.mark.slow
 def test_gradients_of_some_outputs_save_calls() -> None:
     """Least squares with gradients of the residuals, and a limit without."""
-    model, _ = box_model("beam", 3, -2.0, 2.0)
+    model, _ = box_model("beam", 3, -0.9, 2.0)
     curve, weight = model.output("curve", shape=3), model.output("weight")
     model.subject_to(weight <= 2.2, name="weight")
     model.minimize(0.5 + ca.sumsqr(curve - ca.DM([1.2, 0.4, 0.3])))
@@ -352,13 +352,13 @@ def test_gradients_of_some_outputs_save_calls() -> None:
         f = 0.5 + f + (ca.sin(x[2]) + x[0] * x[1] - 0.3) ** 2
         return f, [(ca.exp(0.3 * x[0]) + x[1] ** 2 + x[2], -np.inf, 2.2)]
 
-    best = optimum(Case(Model, lambda x, m: {}, rows, (-2.0, 2.0), 3, 0))
+    best = optimum(Case(Model, lambda x, m: {}, rows, (-0.9, 2.0), 3, 0))
     with_, without = [], []
     for seed in (1, 2, 3):
         for calls, simulator in ((with_, beam_with_slopes), (without, beam_without)):
             result = archeng.solve(model, simulator, seed=seed, max_evaluations=150)
             assert result.status is Status.CONVERGED
-            assert result.fun == pytest.approx(best, rel=1e-4) or result.fun > best
+            assert result.fun == pytest.approx(best, rel=1e-4)
             calls.append(result.nfev)
     assert np.median(with_) < np.median(without)
 
