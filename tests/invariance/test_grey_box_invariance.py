@@ -28,7 +28,7 @@ Floats = np.ndarray
 N = 3
 LOW, HIGH, START = np.array([-2.0, 0.2, -1]), np.array([3.0, 4, 2]), np.array([1.5, 1.2, 0.7])
 EARLY = 13
-"""Calls until the steps are so short that rounding may decide about the next one."""
+"""Calls until designs are added for a better geometry: rounding decides which way they go."""
 NO_MODELS = Settings(surrogate="none", stop_tests=False)
 
 
