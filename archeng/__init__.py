@@ -14,7 +14,15 @@ from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo, from_
 from archeng.progress import ProgressLine
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.result import Result, Status
-from archeng.runner import Candidate, Run, read_journal, resume, sample_feasible, solve
+from archeng.runner import (
+    Candidate,
+    Run,
+    read_journal,
+    resume,
+    sample_feasible,
+    solve,
+    sweep,
+)
 from archeng.settings import Settings
 from archeng.simulator import CommandSimulator, Design, Evaluation, read_json, read_regex
 from archeng.strategy import StopReason
@@ -49,4 +57,5 @@ __all__ = [
     "resume",
     "sample_feasible",
     "solve",
+    "sweep",
 ]

@@ -107,6 +107,20 @@ def _journals(name: str, value: Any) -> tuple[Path, ...]:
     return paths
 
 
+def _earlier_runs(name: str, value: Any) -> tuple[Any, ...]:
+    """Return results, and journals as paths."""
+    single = isinstance(value, str | os.PathLike) or hasattr(value, "evaluations")
+    if single:
+        value = (value,)
+    if not isinstance(value, list | tuple):
+        raise SettingsError(
+            f"{name} must be a list of results or of paths of journals, got {shown(value)}."
+        )
+    results = [run for run in value if hasattr(run, "evaluations")]
+    paths = _journals(name, [run for run in value if not hasattr(run, "evaluations")])
+    return (*results, *paths)
+
+
 def _settings(name: str, value: Any) -> Settings:
     if value is not None and not isinstance(value, Settings):
         raise SettingsError(f"{name} must be an archeng.Settings, got {shown(value)}.")
@@ -294,6 +308,14 @@ _TABLE = (
         "reuse", "sequence of paths", _journals,
         "Journals of earlier runs, whose finished designs are not simulated again.",
         default=(), on_resume=OnResume.FREE,
+    ),
+    Option(
+        "data", "sequence of results or journals", _earlier_runs,
+        "Earlier runs of the same simulator, whose outputs teach the models of outputs.",
+        "Results or journals of a model with the same variables, outputs and parameters; "
+        "constraints, objective and values of parameters may be others. What they simulated is "
+        "not simulated again to learn it.",
+        default=(),
     ),
     Option(
         "verbose", "bool", flag,

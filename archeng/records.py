@@ -207,6 +207,33 @@ class Activity:
 
 
 @dataclass(frozen=True)
+class ParameterSensitivity:
+    """How the best objective changes with a parameter of the model, to first order.
+
+    Attributes
+    ----------
+    name, unit : str
+    value : float
+        In this run.
+    slope : float
+        Change of the best objective per unit of the parameter, the design being optimal again; NaN
+        if it cannot be told.
+    error : float
+        Typical difference of that from those of other models that fit the calls; NaN if unknown.
+    complete : bool
+        Whether that is all: not if the simulator looks at the parameter, because nobody knows how
+        the outputs change with it. Then the slope is that of the formulas alone.
+    """
+
+    name: str
+    value: float
+    unit: str
+    slope: float
+    error: float
+    complete: bool
+
+
+@dataclass(frozen=True)
 class VariableAtBest:
     """A scalar variable at the best design."""
 

@@ -20,6 +20,7 @@ from archeng.records import (
     Floats,
     Generation,
     OutputAtBest,
+    ParameterSensitivity,
     RowAtBest,
     SimulatedAtBest,
     VariableAtBest,
@@ -79,6 +80,8 @@ class Result:
         Parameters of the model, with the values of this run.
     declared_outputs : tuple of Output
         Outputs that the model declares, with their units.
+    sensitivities : tuple of ParameterSensitivity
+        How the best objective changes with each parameter, to first order.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
     """
@@ -102,6 +105,7 @@ class Result:
     declared_outputs: tuple[Output, ...] = ()
     objective_name: str = ""
     objective_formula: str = ""
+    sensitivities: tuple[ParameterSensitivity, ...] = ()
 
     @property
     def design(self) -> Design:

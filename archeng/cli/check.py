@@ -39,7 +39,16 @@ from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
 from archeng.simulator import check_simulator
 
-_ALONE = ("journal", "reuse", "verbose", "callback", "max_evaluations", "max_time", "target")
+_ALONE = (
+    "journal",
+    "reuse",
+    "data",
+    "verbose",
+    "callback",
+    "max_evaluations",
+    "max_time",
+    "target",
+)
 """Options that the one call of ``--simulate`` does without."""
 
 

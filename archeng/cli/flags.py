@@ -99,7 +99,7 @@ def _flag(option: Option) -> Decorator:
         return click.option(name, option.name, multiple=True, help=option.help, **how)
     if option.kind == "bool":
         return switch(name, help=option.help)
-    if option.kind == "sequence of paths":
+    if option.kind.startswith("sequence of"):
         return file(name, help=option.help, multiple=True, metavar="JOURNAL")
     kind: Any = click.Choice(option.words) if option.words else _WORDS.get(option.kind)
     metavar = None if kind else option.name.upper()

@@ -71,6 +71,10 @@ def result_data(result: Result, journal: Any = None) -> dict[str, Any]:
         "objective_name": result.objective_name,
         "objective_formula": result.objective_formula,
         "parameters": parameters_of(result.parameters),
+        "sensitivities": {
+            s.name: {"slope": s.slope, "error": s.error, "complete": s.complete}
+            for s in result.sensitivities
+        },
         "calls": result.nfev,
         "infeasible_calls": result.n_infeasible_calls,
         "failed_calls": len(result.failures),

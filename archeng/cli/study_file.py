@@ -106,9 +106,10 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
     if simulator is None and (file.parent / _SIMULATOR).is_file():
         simulator = _SIMULATOR
     options = {k: v for k, v in {**run, **study}.items() if k in OPTIONS and k not in _FILES}
-    if "reuse" in options:
-        names = [options["reuse"]] if isinstance(options["reuse"], str) else options["reuse"]
-        options["reuse"] = [file.parent / name for name in names]
+    for key in ("reuse", "data"):
+        if key in options:
+            names = [options[key]] if isinstance(options[key], str) else options[key]
+            options[key] = [file.parent / name for name in names]
     if data.get("simulated"):
         options["simulated"] = {
             k: (v.get("lower"), v.get("upper")) for k, v in data["simulated"].items()

@@ -102,6 +102,7 @@ class HandlerParts:
     settings: Settings
     wide: Distribution  # the initial search distribution, around any mean
     limits: Limits  # of the simulated constraints
+    taught: bool = False  # whether earlier runs have taught models of outputs
 
     def options(self, kind: type[T]) -> T:
         """Return ``settings.handler_options`` as a dataclass, which checks them.

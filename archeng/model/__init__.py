@@ -16,6 +16,7 @@ from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
+from archeng.model.parameter_slopes import ParameterSlopes
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import (
     ModelValues,
@@ -24,6 +25,7 @@ from archeng.model.pyomo import (
     from_pyomo,
     has_objective,
     is_pyomo,
+    set_params,
     variables_by_name,
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
@@ -51,6 +53,7 @@ __all__ = [
     "ModelValues",
     "Output",
     "Parameter",
+    "ParameterSlopes",
     "RowInfo",
     "RowKind",
     "Sense",
@@ -78,6 +81,7 @@ __all__ = [
     "of_casadi",
     "refuse_wide",
     "serialized",
+    "set_params",
     "text_table",
     "to_data",
     "variables_by_name",

@@ -22,6 +22,7 @@ from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.formulas import compile_formulas
 from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
+from archeng.model.parameter_slopes import compile_parameter_slopes
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats, stacked
@@ -116,6 +117,7 @@ def _compile(
         functions=(*model.functions, *kept),
         formulas=compile_formulas(model, free, template),
         parameters=model.parameters,
+        parameter_slopes=compile_parameter_slopes(model),
     )
 
 

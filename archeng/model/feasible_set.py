@@ -19,6 +19,7 @@ import numpy as np
 
 from archeng.model.formulas import Formulas
 from archeng.model.functions import FastFunction
+from archeng.model.parameter_slopes import ParameterSlopes
 from archeng.model.quantities import Parameter
 from archeng.model.variable import Floats, Variable
 
@@ -116,6 +117,7 @@ class FeasibleSet:
     functions: tuple[Any, ...] = ()
     formulas: Formulas | None = None
     parameters: tuple[Parameter, ...] = ()
+    parameter_slopes: ParameterSlopes | None = None
 
     @cached_property
     def n(self) -> int:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import casadi as ca
 
 _LONGEST = 120  # characters of a formula in a table
 _MARK = re.compile(r"\$(\d+)\$")  # a number in the place of a symbol; CasADi prints no $
+_SHORT = re.compile(r"@(\d+)=")  # the definition of an abbreviation ...
+_USED = re.compile(r"@(\d+)")  # ... and its use
 
 
 class _Named(Protocol):
@@ -50,7 +52,40 @@ def formula_texts(
         names = [record.name for record in records]
         marks = [ca.MX.sym(f"${k}$", *s.shape) for k, s in enumerate(symbols)]
     shown = function.call(marks, True, False)
-    return [_cut(_MARK.sub(lambda m: names[int(m[1])], _bare(str(e)))) for e in shown]
+    texts = [_bare(_in_one_piece(str(e))) for e in shown]
+    return [_cut(_MARK.sub(lambda m: names[int(m[1])], text)) for text in texts]
+
+
+def _in_one_piece(text: str) -> str:
+    """Return a formula without abbreviations: CasADi writes ``@1=640000, (@1+sq(x))``.
+
+    Unless it becomes much longer.
+    """
+    known: dict[str, str] = {}
+    rest = text
+    while (begin := _SHORT.match(rest)) is not None:
+        end = _first_comma(rest)
+        known[begin[1]] = _spelled(rest[begin.end() : end], known)
+        rest = rest[end + 2 :]
+        if len(known[begin[1]]) > _LONGEST:
+            return text
+    whole = _spelled(rest, known)
+    return whole if len(whole) <= _LONGEST or len(whole) <= len(text) else text
+
+
+def _spelled(text: str, known: Mapping[str, str]) -> str:
+    """Return a text with abbreviations written out."""
+    return _USED.sub(lambda m: known.get(m[1], m[0]), text)
+
+
+def _first_comma(text: str) -> int:
+    """Position of the first comma that is not in brackets."""
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and depth == 0:
+            return k
+    return len(text)
 
 
 def _entries(shape: tuple[int, int], numbers: Sequence[int]) -> Any:

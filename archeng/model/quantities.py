@@ -97,7 +97,7 @@ class Parameter(Quantity):
 
     @property
     def value(self) -> float | Floats:
-        """The value: a float or an array of its shape."""
+        """A float, or an array of its shape."""
         if self.shape == ():
             return float(self.values[0])
         return np.array(self.values.reshape(self.shape, order="F"))

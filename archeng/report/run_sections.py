@@ -49,7 +49,7 @@ def question(result: Result) -> list[Html]:
         text += f" and {k} constraint{'s' * (k != 1)} {known}"
     elements = [paragraph(text + "."), _variables(result)]
     if result.parameters:
-        elements.append(table("Parameters", PARAMETER_HEADER, parameter_cells(result), "lrl"))
+        elements.append(table("Parameters", PARAMETER_HEADER, parameter_cells(result), "lrlr"))
     if result.declared_outputs:
         names = [
             (label, o.unit or "-") for o in result.declared_outputs for label in o.element_names()

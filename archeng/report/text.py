@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,11 +10,17 @@ from typing import Any
 import numpy as np
 
 from archeng.model.tables import number, text_table
-from archeng.records import Activity, RowAtBest, SimulatedAtBest, VariableAtBest
+from archeng.records import (
+    Activity,
+    ParameterSensitivity,
+    RowAtBest,
+    SimulatedAtBest,
+    VariableAtBest,
+)
 from archeng.result import Result
 from archeng.surrogate import Optimality
 
-PARAMETER_HEADER = ("parameter", "value", "unit")
+PARAMETER_HEADER = ("parameter", "value", "unit", "best objective per unit")
 OUTPUT_HEADER = ("output", "value", "unit")
 SIMULATED_HEADER = ("simulated constraint", "value", "lower", "upper", "margin")
 
@@ -87,12 +94,22 @@ def formulas_of(result: Result) -> dict[str, str]:
 
 
 def parameter_cells(result: Result) -> list[tuple[str, ...]]:
-    """Return name, value and unit of every entry of the parameters."""
+    """Return name, value and unit of the parameters' entries, and what the objective does."""
+    slopes = {s.name: _sensitivity(s) for s in result.sensitivities}
     return [
-        (label, number(value), p.unit or "-")
+        (label, number(value), p.unit or "-", slopes.get(label, "-"))
         for p in result.parameters
         for label, value in zip(p.element_names(), p.values.tolist(), strict=True)
     ]
+
+
+def _sensitivity(s: ParameterSensitivity) -> str:
+    """Return how the best objective changes; by formulas only if the simulator reads it, too."""
+    if math.isnan(s.slope):
+        return "unknown"
+    if not s.complete:
+        return f"{s.slope:.3g} by formulas alone"
+    return f"{s.slope:.3g}" if math.isnan(s.error) else f"{s.slope:.3g} +- {s.error:.1g}"
 
 
 def output_cells(result: Result) -> list[tuple[str, ...]]:

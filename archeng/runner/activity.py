@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Floats
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
-from archeng.outcomes import Limits, PastCalls
 from archeng.records import Activity, CallRecord, RowAtBest
-from archeng.surrogate import frame_at, gradients, multipliers
+from archeng.runner.prices import Prices
 
 _REPAIRED = ("nearest", "intersection")
-_AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
 
 
 def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
@@ -50,19 +48,17 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
 
 
 def activity_of(
-    feasible_set: FeasibleSet, ledger: Ledger, wide: Distribution
+    feasible_set: FeasibleSet, ledger: Ledger, prices: Prices, rows: Sequence[RowAtBest]
 ) -> tuple[Activity, ...]:
-    """Return the activity of every explicit and simulated constraint; empty without a design.
-
-    ``wide`` is the initial search distribution.
-    """
+    """Return the activity of every explicit and simulated constraint; empty without a design."""
     best, evaluations, limits = ledger.best, ledger.calls, ledger.limits
     if best is None:
         return ()
-    rows = rows_at(feasible_set, best.x)
-    data = ledger.arrays()
-    blocked = _blocked(best, data, limits)
-    gains, errors = _gains(feasible_set, best, data, limits, wide, rows, blocked)
+    gains = np.abs(prices.values)
+    errors = np.where(prices.active, np.nan, 0.0)
+    if len(prices.others):
+        errors = np.sqrt(np.mean((np.abs(prices.others) - gains) ** 2, axis=0))
+    blocked = prices.active[len(rows) :]
     calls = max(len(evaluations), 1)
     about: list[tuple[str, str, bool, str, Floats]] = [
         (row.name, row.kind, row.active, row.source, _repairs(evaluations, j))
@@ -101,52 +97,3 @@ def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:
             multiplier = dict(zip(e.repair_rows, e.repair_multipliers, strict=False)).get(row, 0.0)
             repairs.append((np.sqrt(max(e.repair_distance_squared, 0.0)), multiplier))
     return np.array(repairs, dtype=float).reshape(-1, 2)
-
-
-def _blocked(best: CallRecord, data: PastCalls, limits: Limits) -> Floats:
-    """Side (m,) at which each simulated constraint is at its limit: 1, -1, or 0 for none."""
-    values = np.array([best.constraints[name] for name in limits.names])
-    seen = data.simulated
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = _AT_LIMIT * np.nanstd(seen, axis=0) if len(seen) else np.zeros(len(limits))
-    above, below = values >= limits.upper - near, values <= limits.lower + near
-    return np.where(above, 1.0, np.where(below, -1.0, 0.0))
-
-
-def _gains(
-    fs: FeasibleSet,
-    best: CallRecord,
-    data: PastCalls,
-    limits: Limits,
-    wide: Distribution,
-    rows: Sequence[RowAtBest],
-    blocked: Floats,
-) -> tuple[Floats, Floats]:
-    """Estimated gains per unit of relaxation, and their errors, of rows and simulated ones."""
-    active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
-    gains = np.where(active, np.nan, 0.0)
-    errors = gains.copy()
-    if not active.any():
-        return gains, errors
-    x = fs.reduce(best.x)
-    frame = frame_at(wide, x)
-    slopes_at_best = gradients(frame, data, limits, fs.formulas)
-    if slopes_at_best is None:
-        return gains, errors
-    values, jacobian = fs.values_and_jacobian(x)
-    upper = np.abs(fs.upper - values) <= np.abs(values - fs.lower)
-    signs = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
-    with np.errstate(invalid="ignore", over="ignore"):  # a slope may be infinite: sqrt at 0
-        slopes = np.concatenate((jacobian @ wide.scaled_factor, slopes_at_best.simulated))
-    outward = (signs[:, None] * slopes)[active]
-    equality = np.concatenate((fs.equality, np.zeros(len(blocked), dtype=bool)))[active]
-    if not (np.all(np.isfinite(outward)) and np.all(np.isfinite(slopes_at_best.objective))):
-        return gains, errors
-    k, ties = len(outward), slopes_at_best.ties
-    outward = np.concatenate((outward, ties))  # pieces of a largest one push like limits
-    equality = np.append(equality, np.zeros(len(ties), dtype=bool))
-    gains[active] = np.abs(multipliers(slopes_at_best.objective, outward, equality))[:k]
-    others = [np.abs(multipliers(g, outward, equality))[:k] for g in slopes_at_best.others]
-    off = np.array(others).reshape(-1, k) - gains[active]
-    errors[active] = np.sqrt(np.mean(off**2, axis=0)) if len(off) else np.nan
-    return gains, errors

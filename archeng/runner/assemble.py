@@ -18,7 +18,7 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
     repairer = Repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
     search = RestartingSearch(
-        make_handler(repairer, team, settings, setup.wide, limits),
+        make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,
         limits,
@@ -33,6 +33,7 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         reuse_designs=settings.reuse_designs,
         earlier=setup.earlier,
         formulas=setup.feasible_set.formulas,
+        lessons=setup.lessons,
     )
     return ledger, search, team
 

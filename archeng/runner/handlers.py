@@ -50,11 +50,12 @@ def make_handler(
     settings: Settings,
     wide: Distribution,
     limits: Limits | None = None,
+    taught: bool = False,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints.
+    simulated constraints; ``taught``: earlier runs have taught models of outputs.
 
     Raises
     ------
@@ -64,7 +65,8 @@ def make_handler(
         other options.
     """
     limits = limits or Limits()
-    handler = HANDLERS[settings.handler](HandlerParts(repairer, team, settings, wide, limits))
+    parts = HandlerParts(repairer, team, settings, wide, limits, taught)
+    handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "

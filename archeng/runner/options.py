@@ -83,6 +83,7 @@ class Runtime:
     workers: Any = None
     journal: Path | None = None
     reuse: tuple[Path, ...] = ()
+    data: tuple[Any, ...] = ()
     simulator_takes: SimulatorTakes = "design"
 
 

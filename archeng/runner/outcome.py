@@ -14,12 +14,19 @@ from archeng.distribution import Distribution, Floats
 from archeng.handlers import ArchSearch, Search
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, FormulaTexts, Parameter, Variable
-from archeng.records import CallRecord, Generation, SimulatedAtBest
+from archeng.records import (
+    Activity,
+    CallRecord,
+    Generation,
+    ParameterSensitivity,
+    SimulatedAtBest,
+)
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
 from archeng.runner.generation import OpenGeneration
 from archeng.runner.moved import versions
 from archeng.runner.options import Options
+from archeng.runner.prices import parameter_sensitivities, prices_at
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 from archeng.surrogate import Optimality, best_evidence, frame_at
@@ -79,6 +86,13 @@ def make_result(run: Account) -> Result:
     x = best.x if best is not None else np.full(size, np.nan)
     optimality = _optimality(run, best)
     texts = run.texts
+    rows = rows_at(fs, x) if isinstance(fs, FeasibleSet) else ()
+    activity: tuple[Activity, ...] = ()
+    sensitivities: tuple[ParameterSensitivity, ...] = ()
+    if isinstance(fs, FeasibleSet) and best is not None:
+        prices = prices_at(fs, run.ledger, run.wide, rows)
+        activity = activity_of(fs, run.ledger, prices, rows)
+        sensitivities = parameter_sensitivities(fs, run.ledger, prices, rows, run.options.sign)
     return Result(
         name=fs.name,
         x=x,
@@ -89,16 +103,17 @@ def make_result(run: Account) -> Result:
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
-        rows=rows_at(fs, x) if isinstance(fs, FeasibleSet) else (),
+        rows=rows,
         simulated=simulated_at(run, best),
         outputs={} if best is None else dict(best.outputs),
-        activity=activity_of(fs, run.ledger, run.wide) if isinstance(fs, FeasibleSet) else (),
+        activity=activity,
         optimality=optimality,
         provenance=_provenance(run),
         parameters=fs.parameters,
         declared_outputs=() if texts is None else texts.outputs,
         objective_name="" if texts is None else texts.objective_name,
         objective_formula="" if texts is None else texts.objective,
+        sensitivities=sensitivities,
     )
 
 

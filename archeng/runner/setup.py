@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from archeng.checks import unknown_options
-from archeng.codec import decode
+from archeng.codec import decode, encode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.journal import finished_designs
@@ -30,7 +30,8 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
-from archeng.outcomes import Limits
+from archeng.outcomes import Lessons, Limits
+from archeng.runner.lessons import lessons_of
 from archeng.runner.options import (
     Options,
     Runtime,
@@ -74,6 +75,7 @@ class Setup:
     start: Floats | None  # where a new run begins, before it is repaired
     wide: Distribution  # the initial one of the search, around the start or else the origin
     earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
+    lessons: Lessons | None  # what they have learned about the outputs
     header: dict[str, Any]  # what a journal stores once
 
     @cached_property
@@ -121,6 +123,7 @@ def new_setup(
     feasible_set = _compiled(model)
     _check_names(model, options)
     texts = _texts(model, feasible_set, own)
+    lessons = lessons_of(runtime.data, feasible_set)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
     wide = start_distribution(model, feasible_set, sigma)
@@ -138,7 +141,9 @@ def new_setup(
         start=first,
         wide=wide,
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
+        lessons=lessons,
         header=header(model, data, options, settings, number, wide, own, texts)
+        | {"lessons": encode(lessons)}
         if runtime.journal is not None
         else {},
     )
@@ -214,6 +219,7 @@ def stored_setup(
         start=None,
         wide=decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
+        lessons=decode(Lessons, stored["lessons"]) if stored.get("lessons") else None,
         header=dict(stored),
     )
 

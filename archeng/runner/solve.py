@@ -48,6 +48,7 @@ def solve(
     on_failure: OnFailure = "rank_last",
     journal: str | Path | None = None,
     reuse: Sequence[str | Path] = (),
+    data: Sequence[Result | str | Path] = (),
     verbose: bool = False,
     **import_arguments: Any,
 ) -> Result:
@@ -61,8 +62,7 @@ def solve(
         Variables and explicit constraints.
     simulator : callable, optional
         Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
-        the outputs that the model declares. Without one, the objective of the model itself is
-        optimised, or the black boxes of an imported model are called.
+        the model's outputs. Without one, that of the model itself: its objective or black boxes.
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of

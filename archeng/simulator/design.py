@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Floats
 from archeng.errors import GateError
-from archeng.model import FeasibleSet, ModelValues, Parameter, Variable, copy_of
+from archeng.model import FeasibleSet, ModelValues, Parameter, Variable, copy_of, set_params
 
 
 class ParameterValues(Mapping[str, Any]):
@@ -176,6 +176,7 @@ class OnPyomoModel:
         if not hasattr(self._local, "copy"):
             self._local.root, self._local.copy = copy_of(self._model)
             self._local.values = ModelValues(self._local.copy, design)
+        set_params(self._local.copy, design.parameters)  # each time: they count as looked at
         self._local.values.set(design)
         return self._simulator(self._local.copy)
 

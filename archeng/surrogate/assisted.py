@@ -46,8 +46,9 @@ class Assisted(Handler[AssistedSearch]):
         formulas = parts.repairer.feasible_set.formulas
         composite = formulas is not None and bool(formulas.objective)
         kinks = composite and formulas is not None and not formulas.smooth_objective
-        # With simulated constraints, or kinks in the objective, it makes all proposals
-        self._only_local = bool(parts.limits) or kinks
+        # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
+        self._taught = parts.taught
+        self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
@@ -60,6 +61,8 @@ class Assisted(Handler[AssistedSearch]):
         """Make a proposal if one is due, else the candidates of ARCH."""
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
+            if self._taught:
+                return search, _proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
             return search, _with_candidate(population, 0, as_it_is(search.anchor))
         if search.phase is Phase.LOCAL:
@@ -88,7 +91,9 @@ class Assisted(Handler[AssistedSearch]):
         objectives = np.where(self._limits.hold(outcomes.simulated), outcomes.objectives, np.nan)
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
-        if population.proposed and search.local is not None:
+        if population.proposed and search.phase is Phase.START:
+            search = replace(search, phase=Phase.CONSULT)
+        elif population.proposed and search.local is not None:
             local = self._local.judged(
                 search.local, float(outcomes.objectives[0]), outcomes.simulated[0]
             )

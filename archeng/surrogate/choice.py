@@ -9,7 +9,8 @@ best design, so that models of different transforms can be compared.
 
 **A new kind of model** is a class with a ``name`` and a ``fit`` in a module of its own, best a
 subclass of `ModelKind`, and an entry in `KINDS`. What ``fit`` returns has a model with ``value``
-and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as well.
+and ``derivatives``, leave-one-out ``errors``, and makes ``random`` models that fit as
+well.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from archeng.surrogate import constants as c
 from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
 from archeng.surrogate.data import Data
 from archeng.surrogate.fit import Kernels
+from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.priors import (
     IDENTITY,
     PRIORS,
@@ -45,11 +47,15 @@ class SmoothModel(Protocol):
     def value(self, v: Floats) -> float:
         """Value at coordinates v (n,)."""
 
-    def slope(self, v: Floats) -> Floats:
-        """Gradient (n,)."""
-
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n)."""
+
+
+def slope_at(model: SmoothModel, v: Floats) -> Floats:
+    """Gradient (n,) of a model, without its Hessian where that is cheaper."""
+    if isinstance(model, Interpolant | CompositeObjective):
+        return model.slope(v)
+    return model.derivatives(v)[0]
 
 
 class FittedModel(Protocol):

@@ -44,7 +44,7 @@ from archeng.surrogate.outputs import OutputFits, OutputModels, RestrictedModels
 class _Place(NamedTuple):
     """What is known at one point: g (k,) and its gradients by v (k, n)."""
 
-    v: Floats
+    key: bytes  # of v
     x: Floats
     z: Floats
     steps: Floats  # derivatives of (x, z) by v (n + q, n)
@@ -92,8 +92,9 @@ class Composite:
         return self.formulas.at(at.x, at.z)
 
     def _at(self, v: Floats) -> _Place:
-        """Return what is known about a point; v itself must not be changed afterwards."""
-        if self._place is None or self._place.v is not v:
+        """Return what is known about a point: solvers ask for the same one several times."""
+        key = v.tobytes()
+        if self._place is None or self._place.key != key:
             x = self._centre + self._step @ v
             with np.errstate(all="ignore"):
                 z = self._outputs.values(v)
@@ -101,7 +102,7 @@ class Composite:
                 values, raw = self.formulas.pieces.values_and_jacobian(x, z)
             if np.isnan(raw).any():  # 0 times infinity: sqrt(fmax(z, 0)) where z is negative
                 raw = np.where(np.isnan(raw) & np.isfinite(values)[:, None], 0.0, raw)
-            self._place = _Place(v, x, z, steps, values, raw)
+            self._place = _Place(key, x, z, steps, values, raw)
         return self._place
 
 

@@ -34,6 +34,7 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.surrogate import constants as c
+from archeng.surrogate.choice import slope_at
 from archeng.surrogate.geometry import optimizers
 from archeng.surrogate.models import Models
 
@@ -166,7 +167,7 @@ class _Problem:
         m, n = self._models, self._n
         if self._pieces:
             return np.append(np.zeros(n), (weight, 1.0))
-        return np.append(m.objective.slope(z[:n]) / m.steepness, weight)
+        return np.append(slope_at(m.objective, z[:n]) / m.steepness, weight)
 
     def _rows(self, v: Floats) -> tuple[Floats, Floats]:
         frame, scale = self._models.frame, self._models.data.scale

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from archeng.distribution import Floats, Integers
 from archeng.outcomes import Limits, Sides
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import Choice, SmoothModel, by_formula, choose
+from archeng.surrogate.choice import Choice, SmoothModel, by_formula, choose, slope_at
 from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
 from archeng.surrogate.data import Data, Frame
 from archeng.surrogate.fit import Fit, linear
@@ -214,7 +214,7 @@ def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
 
 
 def _steepness(objective: SmoothModel, here: Floats) -> float:
-    steepness = float(np.linalg.norm(objective.slope(here)))
+    steepness = float(np.linalg.norm(slope_at(objective, here)))
     return max(steepness, float(np.finfo(float).tiny)) if 0 < steepness < np.inf else 1.0
 
 

@@ -36,6 +36,7 @@ class Gradients(NamedTuple):
     objective: Floats  # (n,)
     others: Floats  # (k, n): the same by other models that fit as well
     simulated: Floats  # (m, n) of the simulated constraints
+    other_simulated: Floats  # (k, m, n): the same by the other models
     ties: Floats  # (t, n) of other pieces that are as large, seen from that of the objective
 
 
@@ -53,15 +54,18 @@ def gradients(
     rng = np.random.default_rng(c.SENSITIVITY_SEED)
     first = int(np.argmax(centre.offsets))
     objective = slopes.objective[first]
+    rows = centre.row_slopes(slopes)
     if formulas is None:
         others = _by_other_models(data, unknown, float(np.linalg.norm(objective)), rng)
+        other_rows = np.broadcast_to(rows, (len(others), *rows.shape))
     else:
-        drawn = centre.by_random(c.SENSITIVITY_DRAWS, unknown, rng)
+        drawn = list(centre.by_random(c.SENSITIVITY_DRAWS, unknown, rng))
         others = np.array([one.objective[first] for one in drawn])
+        other_rows = np.array([centre.row_slopes(one) for one in drawn])
     tied = centre.offsets > -c.SENSITIVITY_TIE * data.spread
     tied[first] = False
     ties = slopes.objective[tied] - objective
-    return Gradients(objective, others, centre.row_slopes(slopes), ties)
+    return Gradients(objective, others, rows, other_rows, ties)
 
 
 def _by_other_models(

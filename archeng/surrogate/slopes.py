@@ -14,7 +14,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.outcomes import Limits
-from archeng.surrogate.choice import Choice, CompositeKind, choose
+from archeng.surrogate.choice import Choice, CompositeKind, choose, slope_at
 from archeng.surrogate.composite import CompositeFit
 from archeng.surrogate.data import Data
 from archeng.surrogate.fit import Fit, fit
@@ -71,7 +71,7 @@ class Centre:
     def by_models(self) -> Slopes:
         """Return the slopes by the models."""
         data, here = self._data, np.zeros(self._data.A.shape[1])
-        objective = (data.spread / data.scale) * self._choice.fit.model.slope(here)
+        objective = (data.spread / data.scale) * slope_at(self._choice.fit.model, here)
         units = self._rows.size[self._rows.rows] / data.scale
         models = zip(units, self._rows.direct, strict=True)
         rows = np.array([unit * model.slope(here) for unit, model in models])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from case_studies.benchmarks.record import markdown_table
-from case_studies.greybox import experiment, sweep
+from case_studies.greybox import experiment, gradients, sweep
 from case_studies.greybox.methods import METHODS
 from case_studies.greybox.referee import optimum
 from case_studies.greybox.suite import definitions, names, problem
@@ -57,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = options.out or (Path("out/greybox-quick") if options.quick else OUT)
     if options.what == "sweep":
         return sweep.main(options.seeds or sweep.SEEDS, out, command)
+    if options.what == "gradients":
+        return gradients.main(options.seeds or gradients.SEEDS, out, command)
     missing = [name for name in methods if not METHODS[name].installed]
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}", file=sys.stderr)
@@ -86,16 +88,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("run", "sweep", "optima"),
+        choices=("run", "sweep", "gradients", "optima"),
         default="run",
-        help="the comparison (default), ten loads of one model, or the optima of the referee",
+        help="the comparison (default), ten loads of one model, what gradients of outputs save, or "
+        "the optima of the referee",
     )
     parser.add_argument("--only", metavar="A,B", help="some problems, held out or not")
     parser.add_argument(
         "--held-out", action="store_true", help="the problems kept aside instead of the others"
     )
     parser.add_argument("--methods", metavar="A,B", help="some methods")
-    parser.add_argument("--seeds", type=positive, metavar="N", help="seeds 1 to N (10; sweep 3)")
+    parser.add_argument(
+        "--seeds", type=positive, metavar="N", help="seeds 1 to N (10; sweep 3, gradients 5)"
+    )
     parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (500)")
     parser.add_argument(

@@ -1,14 +1,13 @@
 """One model, ten loads: the calls that ten optima cost.
 
 The welded beam with the load as a parameter. A strategy gets the model, the simulator and the
-loads, and asks for one optimum after the other; the simulator counts and judges. ``separate`` runs
-each load on its own. One that takes something from one load to the next is one more function in
-`STRATEGIES`.
+loads, and asks for one optimum after the other; each run ends by itself, and every design is judged
+in plain NumPy. ``separate`` runs each load on its own, ``learning`` lets each learn from those
+before.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +24,10 @@ from case_studies.greybox.definition import Definition, Floats, Outputs, Plain, 
 from case_studies.greybox.machines import beam_outputs
 from case_studies.greybox.referee import optimum_of
 from case_studies.greybox.suite import definition
-from case_studies.greybox.trial import Measured, feasible
+from case_studies.greybox.trial import SIMULATED_SLACK, SLACK, feasible
 from case_studies.peers.constraints import same_variables
-from case_studies.peers.recorder import Finished
 from case_studies.shared.comparison import make, save
+from case_studies.shared.referee import exceeded
 
 LOADS = tuple(float(load) for load in np.linspace(3000.0, 7500.0, 10))
 """lb"""
@@ -123,29 +122,48 @@ def problem(load: float) -> Problem:
 
 
 def separate(loads: Sequence[float], seed: int) -> list[Swept]:
-    """Run each load on its own, from a feasible design."""
-    found = []
-    for load in loads:
-        p = problem(load)
-        measured = Measured(p, BUDGET)
-        with contextlib.suppress(Finished):
-            archeng.solve(
-                p.model,
-                measured.grey,
-                start=feasible(p, seed),
-                seed=seed,
-                max_evaluations=BUDGET,
-            )
-        found.append(_swept(load, p, measured))
-    return found
+    """Run each load on its own."""
+    return _swept(loads, seed, learn=False)
 
 
-def _swept(load: float, p: Problem, measured: Measured) -> Swept:
-    recorder = measured.recorder
-    return Swept(load, p.optimum, recorder.calls, recorder.calls_to_target, measured.illegal)
+def learning(loads: Sequence[float], seed: int) -> list[Swept]:
+    """Let each load learn from those before."""
+    return _swept(loads, seed, learn=True)
 
 
-STRATEGIES: Mapping[str, Callable[[Sequence[float], int], list[Swept]]] = {"separate": separate}
+def _swept(loads: Sequence[float], seed: int, learn: bool) -> list[Swept]:
+    """Sweep from a feasible design; each run ends by itself."""
+    sweep = archeng.sweep(
+        loaded_model(),
+        simulate,
+        parameters={"load": list(loads)},
+        learn=learn,
+        seed=seed,
+        max_evaluations=BUDGET,
+        start=feasible(problem(loads[0]), seed),
+    )
+    return [_judged(load, result) for load, result in zip(loads, sweep, strict=True)]
+
+
+def _judged(load: float, result: archeng.Result) -> Swept:
+    """Judge all designs of a run in plain NumPy."""
+    p = problem(load)
+    illegal, reached = 0, None
+    for k, call in enumerate(result.evaluations):
+        z = {name: float(v) for name, v in beam_outputs(call.x, np, load=load).items()}
+        plain = p.plain(call.x, z)
+        explicit = p.box(call.x) | plain.explicit
+        illegal += bool(exceeded(explicit))
+        holds = not exceeded(explicit, SLACK) and not exceeded(plain.simulated, SIMULATED_SLACK)
+        if reached is None and holds and plain.objective <= p.target:
+            reached = k + 1
+    return Swept(load, p.optimum, result.nfev, reached, illegal)
+
+
+STRATEGIES: Mapping[str, Callable[[Sequence[float], int], list[Swept]]] = {
+    "separate": separate,
+    "learning": learning,
+}
 """By name; a function of the loads and the seed."""
 
 
@@ -177,9 +195,13 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             [
                 name,
                 f"{np.median(totals):g}",
+                f"{np.median([r['calls_to_target'] or np.inf for r in group]):g}",
                 f"{sum(r['calls_to_target'] is not None for r in group)}/{len(group)}",
                 sum(r["illegal"] for r in group),
             ]
         )
-    header = ["strategy", f"calls for {len(LOADS)} loads (median)", "targets", "illegal calls"]
+    header = [
+        *("strategy", f"calls for {len(LOADS)} loads (median)", "calls to target of one (median)"),
+        *("targets", "illegal calls"),
+    ]
     return markdown_table(header, lines)

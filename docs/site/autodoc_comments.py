@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import pydoc
 import re
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,15 @@ def _replace(app: Any, docname: str, source: list[str]) -> None:
 
 
 def _directive(kind: str, name: str) -> str:
-    options = "".join(f"   :{option}:\n" for option in _OPTIONS.get(kind, ()))
+    named = [*_OPTIONS.get(kind, ())] + ["inherited-members"] * _inherits(pydoc.locate(name))
+    options = "".join(f"   :{option}:\n" for option in named)
     return f"```{{eval-rst}}\n.. auto{kind}:: {name}\n{options}```"
+
+
+def _inherits(value: Any) -> bool:
+    """Whether a class has members of other classes of archeng, and of no others."""
+    bases = value.__mro__[1:-1] if inspect.isclass(value) else ()
+    return bool(bases) and all(base.__module__.startswith("archeng.") for base in bases)
 
 
 def _others(named: set[str]) -> str:

@@ -12,7 +12,13 @@ from typing import Any
 SECTIONS = {
     "Tutorials": (
         "docs/tutorials",
-        ["first_study", "pyomo_flowsheet", "external_program", "simulated_constraints"],
+        [
+            "first_study",
+            "pyomo_flowsheet",
+            "external_program",
+            "simulated_constraints",
+            "grey_box",
+        ],
     ),
     "How to": (
         "docs/how-to",
@@ -21,6 +27,7 @@ SECTIONS = {
             "scale",
             "equalities",
             "simulated",
+            "outputs",
             "casadi_black_boxes",
             "pyomo_black_boxes",
             "failing_simulators",

@@ -175,5 +175,9 @@ def test_ten_loads_of_one_model(tmp_path: Path) -> None:
     assert swept[0].optimum < swept[1].optimum
     assert all(s.calls_to_target is not None and s.illegal == 0 for s in swept)
     rows = [{"strategy": "separate", "seed": 1, **s.__dict__} for s in swept]
-    total = sum(s.calls for s in swept)
-    assert f"| separate | {total} | 2/2 | 0 |" in sweep.table(rows)
+    total, each = sum(s.calls for s in swept), np.median([s.calls_to_target for s in swept])
+    assert f"| separate | {total} | {each:g} | 2/2 | 0 |" in sweep.table(rows)
+    learned = sweep.learning(sweep.LOADS[:2], seed=1)
+    assert all(s.illegal == 0 for s in learned)
+    assert learned[0].calls == swept[0].calls
+    assert learned[1].calls_to_target < 0.5 * swept[1].calls_to_target

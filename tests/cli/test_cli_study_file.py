@@ -40,6 +40,7 @@ max_failures = 0
 on_failure = "raise"
 journal = "sub/journal.db"
 reuse = ["../other/run.db"]
+data = ["../other/run.db"]
 
 [simulated]
 stress = { upper = 250e6 }
@@ -67,10 +68,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert study.journal == folder / "sub" / "journal.db"
     assert study.workers is None
     assert study.options == {
-        **{k: v for k, v in data["run"].items() if k not in ("journal", "reuse")},
+        **{k: v for k, v in data["run"].items() if k not in ("journal", "reuse", "data")},
         "sense": "maximize",
         "simulator_takes": "design",
         "reuse": [folder / "../other/run.db"],
+        "data": [folder / "../other/run.db"],
         "simulated": {"stress": (None, 250e6), "first mode": (40, 60.5)},
         "settings": archeng.Settings(proposals=3, surrogate="none"),
     }

@@ -256,3 +256,23 @@ def test_the_plug_in_loads_everything(load: bool) -> None:
     assert pyo.value(m.o) == pytest.approx(best.fun, rel=1e-12)
     black_box = results.solver.statistics.black_box
     assert black_box.number_of_function_evaluations == best.nfev
+
+
+def test_a_simulator_that_takes_the_model_sees_the_parameters_of_the_run() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 4), initialize=1.0)
+    m.force = pyo.Param(initialize=1.0, mutable=True)
+    m.c = pyo.Constraint(expr=m.x >= m.force / 2)
+    seen = set()
+
+    def simulator(copy: Any) -> float:
+        seen.add(pyo.value(copy.force))
+        return float(pyo.value((copy.x - 1) ** 2))
+
+    result = archeng.solve(
+        m, simulator, simulator_takes="model", parameters={"force": 3.0}, seed=1, max_evaluations=20
+    )
+    assert seen == {3.0}
+    assert pyo.value(m.force) == 1.0
+    assert result.design["x"] == pytest.approx(1.5, abs=1e-6)
+    assert {e.parameters_read for e in result.evaluations} == {("force",)}

@@ -217,6 +217,17 @@ FUNCTIONS: dict[str, Call] = {
     "Model.with_parameters of a name": lambda: (
         lambda load: grey().with_parameters(load=load), {"load": 2.0}
     ),
+    "sweep": lambda: (
+        archeng.sweep,
+        {
+            "model": grey(),
+            "simulator": GreySimulator(),
+            "parameters": {"load": [2.0]},
+            "learn": True,
+            "journal": None,
+            **options(),
+        },
+    ),
     "solve with outputs": lambda: (
         archeng.solve, {"model": grey(), "simulator": GreySimulator(), **options()}
     ),

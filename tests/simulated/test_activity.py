@@ -172,7 +172,7 @@ def test_gradients_of_a_quadratic_are_exact_where_the_data_determine_them():
     simulated = (points @ np.array([3.0, 1.0]))[:, None]
     frame = Frame(points[0], np.eye(2), np.eye(2))
     limits = Limits(("c",), np.array([-np.inf]), np.array([1.0]))
-    found = gradients(frame, PastCalls(points, values, simulated), limits)
+    found = gradients(frame, PastCalls(points, values, simulated), limits, None)
     np.testing.assert_allclose(found.objective, g + H @ points[0], rtol=1e-5)
     quadratics = found.others[-30:]
     np.testing.assert_allclose(quadratics, np.tile(found.objective, (30, 1)), rtol=1e-3)
@@ -182,7 +182,7 @@ def test_gradients_of_a_quadratic_are_exact_where_the_data_determine_them():
 def test_gradients_need_enough_designs():
     frame = Frame(np.zeros(2), np.eye(2), np.eye(2))
     known = PastCalls(np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([0.0, 1, 2]))
-    assert gradients(frame, known, Limits()) is None
+    assert gradients(frame, known, Limits(), None) is None
 
 
 def test_directions_without_data_are_uncertain():
@@ -191,6 +191,6 @@ def test_directions_without_data_are_uncertain():
     points[:, 2] = 1.0  # every design is at a limit of the third variable
     values = points[:, 0] + points[:, 1] ** 2
     frame = Frame(points[0], np.eye(3), np.eye(3))
-    found = gradients(frame, PastCalls(points, values), Limits())
+    found = gradients(frame, PastCalls(points, values), Limits(), None)
     assert np.std(found.others[:, 2]) > 0.3 * np.linalg.norm(found.objective)
     assert np.std(found.others[:, 0]) < 0.1 * np.linalg.norm(found.objective)

@@ -16,6 +16,7 @@ from archeng.model import FeasibleSet, Model, compile_model
 from archeng.outcomes import PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import Frame
+from archeng.surrogate.data import Data
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.minimise import Minimum, lowest
 
@@ -152,3 +153,8 @@ def minimise(
 ) -> Minimum | None:
     """The minimum that is found from one start."""
     return lowest(model, frame, scale, repairer, [start], radius)
+
+
+def data_of(A: Floats, y: Floats) -> Data:
+    """Designs (p, n) and normalised objectives (p,) as a model gets them."""
+    return Data(A, y, 1.0, 0.0, 1.0, np.zeros((len(y), 0)))

@@ -7,7 +7,16 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import given
-from surrogate_helpers import Quadratic, coefficients, designs, few, normalised, seeds, values
+from surrogate_helpers import (
+    Quadratic,
+    coefficients,
+    data_of,
+    designs,
+    few,
+    normalised,
+    seeds,
+    values,
+)
 
 from archeng.distribution import Floats
 from archeng.surrogate.choice import Choice, choose
@@ -24,7 +33,7 @@ def fitted(
 
 
 def chosen(A: Floats, f: Floats) -> Choice:
-    found = choose(Kernels(A), normalised(f))
+    found = choose(data_of(A, normalised(f)))
     assert found is not None
     return found
 
@@ -37,7 +46,7 @@ def test_no_other_model_has_a_better_score(seed: int) -> None:
     A = designs(rng, int(rng.integers(n + 2, 2 * coefficients(n))), n)
     y = normalised(np.exp(rng.uniform(0, 3) * Quadratic(rng, n)(A)) + rng.standard_normal(len(A)))
     kernels = Kernels(A)
-    best = choose(kernels, y)
+    best = choose(data_of(A, y))
     assert best is not None
     for prior in PRIORS:  # reweighted ones are tried with the best transform of the others
         for transform in [best.transform] if prior.rounds else transforms_for(y):
@@ -53,7 +62,7 @@ def test_the_choice_can_be_fitted_again(seed: int) -> None:
     A = designs(rng, 9, 2)
     y = normalised(np.exp(Quadratic(rng, 2)(A)))
     kernels = Kernels(A)
-    best = choose(kernels, y)
+    best = choose(data_of(A, y))
     assert best is not None
     again = fitted(kernels, y, best.kind, best.transform)
     assert again is not None
@@ -135,4 +144,4 @@ def test_the_unit_of_the_objective_does_not_matter(unit: float) -> None:
 
 
 def test_designs_in_one_point_do_not_raise() -> None:
-    choose(Kernels(np.zeros((6, 2))), np.linspace(0, 2, 6))
+    choose(data_of(np.zeros((6, 2)), np.linspace(0, 2, 6)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from surrogate_helpers import designs, normalised
+from surrogate_helpers import data_of, designs, normalised
 
 import archeng
 from archeng.codec import decode, dumps, loads
@@ -68,7 +68,7 @@ def test_it_is_chosen_where_it_fits_best(monkeypatch: pytest.MonkeyPatch) -> Non
     A = designs(np.random.default_rng(1), 24, 3)
     curved, y = A[:, 0] * A[:, 1], normalised(bends(A).sum(axis=1))
     monkeypatch.setattr(choice, "KINDS", (*choice.KINDS, HyperbolaKind()))
-    best, other = choose(Kernels(A), y), choose(Kernels(A), normalised(curved))
+    best, other = choose(data_of(A, y)), choose(data_of(A, normalised(curved)))
     assert best is not None
     assert other is not None
     assert best.kind.name == "hyperbola" != other.kind.name

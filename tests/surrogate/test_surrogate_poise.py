@@ -93,7 +93,7 @@ def test_the_linear_program_stops_at_limits() -> None:
     slope = np.array([-1.0, 2.0])
     step = lowest_step(slope, rows, 0.1)
     np.testing.assert_allclose(step, [0.05, -0.1], atol=1e-9)
-    assert gain(slope, rows, 0.1, 1e-9) == pytest.approx(0.25)
+    assert gain(slope[None], np.zeros(1), rows, 0.1, 1e-9) == pytest.approx(0.25)
 
 
 def test_at_an_optimum_nothing_is_gained() -> None:
@@ -101,5 +101,5 @@ def test_at_an_optimum_nothing_is_gained() -> None:
     x = model.variable("x", shape=2, lower=-5, upper=5)
     model.subject_to(ca.sumsqr(x) <= 2, name="disc")
     rows = explicit_rows(compile_model(model), frame_at([-1.0, -1.0]))
-    assert gain(np.array([1.0, 1.0]), rows, 1.0, 1e-9) == pytest.approx(0, abs=1e-9)
-    assert gain(np.array([1.0, 1.1]), rows, 1.0, 1e-9) > 0.01
+    assert gain(np.array([[1.0, 1.0]]), np.zeros(1), rows, 1.0, 1e-9) == pytest.approx(0, abs=1e-9)
+    assert gain(np.array([[1.0, 1.1]]), np.zeros(1), rows, 1.0, 1e-9) > 0.01

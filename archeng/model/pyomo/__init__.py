@@ -2,7 +2,13 @@
 
 from archeng.model.pyomo.components import has_objective, is_pyomo
 from archeng.model.pyomo.importer import from_pyomo
-from archeng.model.pyomo.values import ModelValues, all_values, copy_of, variables_by_name
+from archeng.model.pyomo.values import (
+    ModelValues,
+    all_values,
+    copy_of,
+    set_params,
+    variables_by_name,
+)
 
 __all__ = [
     "ModelValues",
@@ -11,5 +17,6 @@ __all__ = [
     "from_pyomo",
     "has_objective",
     "is_pyomo",
+    "set_params",
     "variables_by_name",
 ]

@@ -11,7 +11,7 @@ where J are the box's own derivatives. A row of NaN stands for derivatives that 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -152,35 +152,42 @@ class Step:
     arguments : tuple
         Texts as they are; None where a number comes from ``inputs``.
     inputs : FastFunction
-        (x, p, z) to u (k,), and its derivatives by x (k, n) and by z (k, q).
+        Those of x, p and z that it depends on, to u (k,) and its derivatives by x and by z.
     places : ndarray of int
         Where its values are in z.
-    after : ndarray of int
-        Which z its inputs depend on.
+    depends : tuple of ndarray of int
+        Which of x, of p and of z its inputs depend on.
     """
 
     box: Box
     arguments: tuple[str | None, ...]
     inputs: FastFunction
     places: NDArray[np.intp]
-    after: NDArray[np.intp]
+    depends: tuple[NDArray[np.intp], ...]
 
     @classmethod
     def of(
-        cls, box: Box, arguments: Sequence[Any], symbols: Sequence[Any], places: Sequence[int]
+        cls,
+        box: Box,
+        arguments: Sequence[Any],
+        symbols: Sequence[Mapping[int, int]],
+        places: Sequence[int],
     ) -> Step:
-        """Compile the arguments, formulas of the symbols (x, p, z)."""
+        """Compile the arguments; ``symbols`` are places in x, p and z by the hash of a symbol."""
         u = ca.vertcat(ca.SX(0, 1), *(a for a in arguments if not isinstance(a, str)))
-        x, _, z = symbols
-        by_z = ca.jacobian(u, z)
-        function = FastFunction.of("inputs", list(symbols), [u, ca.jacobian(u, x), by_z], (1, 2))
-        after = sorted(set(by_z.sparsity().get_triplet()[1]))
+        inside = {hash(s): s for s in ca.symvar(u)}
+        held = [[s for s in inside if s in family] for family in symbols]
+        x, p, z = (ca.vertcat(ca.SX(0, 1), *(inside[s] for s in part)) for part in held)
+        slopes = ca.jacobian(u, x), ca.jacobian(u, z)
         return cls(
             box,
             tuple(a if isinstance(a, str) else None for a in arguments),
-            function,
+            FastFunction.of("inputs", [x, p, z], [u, *slopes], (1, 2)),
             np.array(places, dtype=np.intp),
-            np.array(after, dtype=np.intp),
+            tuple(
+                np.array([family[s] for s in part], dtype=np.intp)
+                for part, family in zip(held, symbols, strict=True)
+            ),
         )
 
     def run(self, u: Floats, gradients: bool) -> tuple[Floats, Floats]:
@@ -228,12 +235,15 @@ class BlackBoxes:
         for k, name in self._parameters:
             p[k] = design.parameters[name]
         for step in self.steps:
+            of_x, of_p, of_z = step.depends
             with self._lock:  # compiled functions have memory of their own
-                u, by_x, by_z = step.inputs(x, p, z)
+                u, by_x, by_z = step.inputs(x[of_x], p[of_p], z[of_z])
             values, by_u = step.run(u, self._gradients)
             z[step.places] = values
             with np.errstate(all="ignore"):  # what is not known is NaN
-                slopes[step.places] = by_u @ (by_x + by_z[:, step.after] @ slopes[step.after])
+                total = by_z @ slopes[of_z]
+                total[:, of_x] += by_x
+                slopes[step.places] = by_u @ total
         outputs = dict(zip(self.names, z.tolist(), strict=True))
         known = np.all(np.isfinite(slopes), axis=1)
         if not known.any():

@@ -65,16 +65,17 @@ class Boxes:
     torn: list[tuple[Any, Any]] = field(default_factory=list)  # variable, and what is computed
     residuals: list[tuple[str, Any]] = field(default_factory=list)  # name, what must be zero
     objectives: list[tuple[str, Any]] = field(default_factory=list)  # of a grey box, minimised
+    _taken: set[str] = field(default_factory=set)  # names of outputs
     _open: list[tuple[BoxCall, Any]] = field(default_factory=list)  # with blocks not read yet
     _functions: dict[Any, list[BoxCall]] = field(default_factory=lambda: defaultdict(list))
 
     def output(self, call: BoxCall, name: str, unit: str) -> Any:
         """Declare an output of a call and return its symbol."""
-        taken = {record.name for _, record in self.records}
         unique, k = name, 1
-        while unique in taken:
+        while unique in self._taken:
             k += 1
             unique = f"{name} #{k}"
+        self._taken.add(unique)
         new, record = symbol(ca.SX, unique), Output.declared(unique, unit, ())
         call.outputs.append(new)
         self.records.append((new, record))
@@ -167,11 +168,11 @@ class Boxes:
         self, x: Any, parameters: Sequence[tuple[Any, str]], gradients: bool
     ) -> BlackBoxes:
         """Compile: columns of the variables and of named parameters to all outputs."""
-        p = ca.vertcat(ca.SX(0, 1), *(s for s, _ in parameters))
-        z = ca.vertcat(ca.SX(0, 1), *(s for s, _ in self.records))
-        place = {hash(s): k for k, (s, _) in enumerate(self.records)}
+        entries = [x[k] for k in range(x.numel())]
+        columns = entries, [s for s, _ in parameters], [s for s, _ in self.records]
+        places = [{hash(s): k for k, s in enumerate(column)} for column in columns]
         steps = [
-            Step.of(c.box, c.arguments, (x, p, z), [place[hash(s)] for s in c.outputs])
+            Step.of(c.box, c.arguments, places, [places[2][hash(s)] for s in c.outputs])
             for c in self.ordered()
         ]
         used = {hash(s) for call in self.calls for s in ca.symvar(call.inputs)}

@@ -15,7 +15,7 @@ Bounds of v become a constraint. Equalities with outputs that are left are simul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,26 +91,21 @@ class System:
             if v.bounded:
                 row = Row(v.symbol, v.lower, v.upper)
                 kept.append(Constraint(f"bounds of {v.name}", (row,), None, "Pyomo"))
+        formulas = [row.expression for c in kept for row in c.rows]
+        formulas += [a for call in self.calls for a in call.arguments if not isinstance(a, str)]
+        formulas += [formula for _, formula in self.defined.values()]
+        formulas += [] if self.objective is None else [self.objective]
         old = [v.symbol for _, v, _ in found.values()]
         new = [formula for _, _, formula in found.values()]
-
-        def put(formulas: Sequence[Any]) -> list[Any]:
-            return list(ca.substitute([ca.SX(f) for f in formulas], old, new)) if formulas else []
-
-        rows = iter(put([row.expression for c in kept for row in c.rows]))
+        left = iter(ca.substitute([ca.SX(f) for f in formulas], old, new))  # all at once: faster
         self.constraints = [
-            replace(c, rows=tuple(replace(r, expression=next(rows)) for r in c.rows)) for c in kept
+            replace(c, rows=tuple(replace(r, expression=next(left)) for r in c.rows)) for c in kept
         ]
         for call in self.calls:
-            numbers = iter(put([a for a in call.arguments if not isinstance(a, str)]))
-            call.arguments = [a if isinstance(a, str) else next(numbers) for a in call.arguments]
-        if self.objective is not None:
-            (self.objective,) = put([self.objective])
-        earlier = put([formula for _, formula in self.defined.values()])
-        self.defined = {
-            key: (v, formula)
-            for (key, (v, _)), formula in zip(self.defined.items(), earlier, strict=True)
-        } | {key: (v, formula) for key, (_, v, formula) in found.items()}
+            call.arguments = [a if isinstance(a, str) else next(left) for a in call.arguments]
+        self.defined = {key: (v, next(left)) for key, (v, _) in self.defined.items()}
+        self.defined |= {key: (v, formula) for key, (_, v, formula) in found.items()}
+        self.objective = next(left, None)
         for key in found:
             del self.unknowns[key]
 

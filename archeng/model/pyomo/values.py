@@ -77,6 +77,13 @@ class ModelValues:
             var.set_value(float(values[name]), skip_validation=True)
 
 
+def set_params(model: Any, values: Mapping[str, float]) -> None:
+    """Give mutable Params of a model, by their full names, values."""
+    root = model.model()
+    for name, number in values.items():
+        root.find_component(name).set_value(float(number))
+
+
 def copy_of(model: Any) -> tuple[Any, Any]:
     """Copy a whole model; return the copy and, in it, the given block (the copy itself if whole).
 
