@@ -81,6 +81,7 @@ class Composite:
         at = self._at(v)
         with np.errstate(all="ignore"):
             (second,) = self.formulas.pieces.hessian(at.x, at.z, weights)
+            second = np.where(np.isnan(second), 0.0, second)
             by_outputs = weights @ at.raw[:, len(at.x) :]
             bends = at.steps.T @ second @ at.steps + self._outputs.bends(v, by_outputs)
             return np.asarray(0.5 * (bends + bends.T))
@@ -99,6 +100,8 @@ class Composite:
                 z = self._outputs.values(v)
                 steps = np.concatenate((self._step, self._outputs.slopes(v)))
                 values, raw = self.formulas.pieces.values_and_jacobian(x, z)
+            if np.isnan(raw).any():  # 0 times infinity: sqrt(fmax(z, 0)) where z is negative
+                raw = np.where(np.isnan(raw) & np.isfinite(values)[:, None], 0.0, raw)
             self._place = _Place(key, x, z, steps, values, raw)
         return self._place
 
@@ -185,8 +188,11 @@ class CompositeFit:
 
     def slopes(self) -> Floats:
         """Slopes (q, n) of the outputs at the centre."""
-        here = np.zeros(self.fits.kernels.A.shape[1])
-        return self.fits.models.slopes(here)[:, : self.step.shape[1]]
+        return self.fits.slopes()[:, : self.step.shape[1]]
+
+    def slopes_given(self) -> bool:
+        """Whether the simulator gave those of all outputs that the objective uses."""
+        return bool(np.isfinite(self.fits.given[self.formulas.uses[0]]).all())
 
 
 def fit_composite(

@@ -134,8 +134,11 @@ class _Problem:
         values, slopes = self._above(z)[:-1], self._above_slopes(z)[:-1]
         zero, equal = self._zero(z), self._zero_slopes(z)
         moved = -slopes @ np.where(np.arange(len(z)) > n, z, 0.0)  # e is not measured from here
+        cost = self._objective_slope(z, weight)
+        if not all(np.isfinite(part).all() for part in (cost, slopes, values, zero, equal)):
+            return np.zeros(n)  # a formula whose slope is not defined here
         solved = optimizers().linprog(
-            self._objective_slope(z, weight),
+            cost,
             A_ub=-slopes,
             b_ub=values + moved,
             A_eq=equal if len(zero) else None,

@@ -136,7 +136,7 @@ def gain(slopes: Floats, offsets: Floats, rows: Rows, radius: float, room: float
         step = lowest_step(slopes[0], rows, radius, room)
         return float("inf") if step is None else max(float(-slopes[0] @ step), 0.0)
     step = lowest_step(slopes, rows, radius, room, offsets)
-    return float("inf") if step is None else max(-float((offsets + slopes @ step).max()), 0.0)
+    return float("inf") if step is None else max(float(-(offsets + slopes @ step).max()), 0.0) + 0.0
 
 
 def free_directions(feasible_set: FeasibleSet, rows: Rows) -> Floats:

@@ -215,7 +215,7 @@ def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
 
 def _steepness(objective: SmoothModel, here: Floats) -> float:
     steepness = float(np.linalg.norm(slope_at(objective, here)))
-    return max(steepness, float(np.finfo(float).tiny)) if steepness else 1.0
+    return max(steepness, float(np.finfo(float).tiny)) if 0 < steepness < np.inf else 1.0
 
 
 def objective_model(data: Data) -> SmoothModel:

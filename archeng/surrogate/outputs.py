@@ -148,6 +148,8 @@ class OutputFits:
     models : OutputModels
     predicted : ndarray, shape (p, q)
         What the models would say of each design without it; NaN with linear models.
+    given : ndarray, shape (q, n)
+        Slopes at the centre, the first design, that the simulator gave; NaN where it did not.
     """
 
     kernels: Kernels
@@ -156,6 +158,7 @@ class OutputFits:
     transformed: Floats  # normalised (p, q)
     offsets: Floats
     sizes: Floats
+    given: Floats
 
     @cached_property
     def models(self) -> OutputModels:
@@ -186,28 +189,46 @@ class OutputFits:
                 models.append(plain.random(rng))
         return self._of(models)
 
-    def random_slopes(self, draw: Callable[[Fit | None], Floats]) -> Floats:
-        """Slopes (q, n) of the outputs at the centre, the first design, by random models.
+    def slopes(self) -> Floats:
+        """Slopes (q, n) of the outputs at the centre: given, or by the models."""
+        return self._known(self.models.slopes(np.zeros(self.kernels.A.shape[1])))
 
-        Where the simulator gives the slopes, they are known.
+    def random_slopes(self, draw: Callable[[Fit | None], Floats]) -> Floats:
+        """Slopes (q, n) of the outputs at the centre: given, or by random models.
+
+        These pass through all designs: noise that models allow for would hide what the
+        designs next to the centre say, and random models do not differ by it.
         """
         here = np.zeros(self.kernels.A.shape[1])  # with slopes there are no parameters in it
         drawn = np.array(
             [
-                one.model.slope(here) if isinstance(one, HermiteFit) else draw(plain)
-                for one, plain in zip(self.fits, self._plain_fits, strict=True)
+                one.model.slope(here) if isinstance(one, HermiteFit) else draw(exact)
+                for one, exact in zip(self.fits, self._exact_fits, strict=True)
             ]
         )
         steep = [float(t.back(o, 1)) for t, o in zip(self.transforms, self.offsets, strict=True)]
-        return np.asarray((np.array(steep) * self.sizes)[:, None] * drawn)
+        return self._known((np.array(steep) * self.sizes)[:, None] * drawn)
+
+    def _known(self, modelled: Floats) -> Floats:
+        """Take slopes (q, n) as the simulator gave them; models are near these only."""
+        given = self.given[:, : modelled.shape[1]]
+        return np.where(np.isfinite(given), given, modelled)
 
     @cached_property
     def _plain_fits(self) -> list[Fit | None]:
-        """Quadratic models, from which random ones are drawn."""
+        """Quadratic models with the noise of the models, from which random ones are drawn."""
         return [
             fit(self.kernels, column, replace(QUADRATIC, noise=one.noise))
             if isinstance(one, Fit)
             else None
+            for one, column in zip(self.fits, self.transformed.T, strict=True)
+        ]
+
+    @cached_property
+    def _exact_fits(self) -> list[Fit | None]:
+        """Quadratic models without noise."""
+        return [
+            fit(self.kernels, column, QUADRATIC) if isinstance(one, Fit) else None
             for one, column in zip(self.fits, self.transformed.T, strict=True)
         ]
 
@@ -226,6 +247,12 @@ def fit_outputs(
     without = _fit_values(kernels, Z, weights)
     if slopes is None:
         return without
+    return replace(_fit_slopes(without, Z, weights, slopes), given=slopes[0])
+
+
+def _fit_slopes(without: OutputFits, Z: Floats, weights: Floats, slopes: Floats) -> OutputFits:
+    """Fit models to values and slopes where these are known."""
+    kernels = without.kernels
     fits, transforms = list(without.fits), list(without.transforms)
     T, offsets, sizes = without.transformed.copy(), without.offsets.copy(), without.sizes.copy()
     which, tried = candidates(Z)
@@ -250,7 +277,7 @@ def fit_outputs(
                 if score < best:
                     best, fits[k], transforms[k] = score, complete, tried[i]
                     T[:, k], offsets[k], sizes[k] = columns[:, i], all_offsets[i], all_sizes[i]
-    return OutputFits(kernels, tuple(fits), tuple(transforms), T, offsets, sizes)
+    return OutputFits(kernels, tuple(fits), tuple(transforms), T, offsets, sizes, without.given)
 
 
 def _with_slopes(slopes: Floats) -> Integers | None:
@@ -271,9 +298,10 @@ def _everywhere(fitted: HermiteFit, used: Integers, A: Floats, s: Floats) -> Her
 def _fit_values(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
     """Fit models to the values alone."""
     (p, n), q = kernels.A.shape, Z.shape[1]
+    nothing = np.full((q, n), np.nan)
     if p < n + 2:
         every = (SAME,) * q
-        return OutputFits(kernels, (None,) * q, every, *_normalised(Z, every))
+        return OutputFits(kernels, (None,) * q, every, *_normalised(Z, every), nothing)
     which, transforms = candidates(Z)
     columns, offsets, sizes = _normalised(Z[:, which], transforms)
     scale = np.maximum(np.std(Z, axis=0), np.finfo(float).tiny)[which]
@@ -300,6 +328,7 @@ def _fit_values(kernels: Kernels, Z: Floats, weights: Floats) -> OutputFits:
         columns[:, chosen],
         offsets[chosen],
         sizes[chosen],
+        nothing,
     )
 
 

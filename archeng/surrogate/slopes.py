@@ -62,8 +62,11 @@ class Centre:
 
     @property
     def _composed(self) -> bool:
-        """Whether the objective is a formula of modelled outputs."""
-        return isinstance(self._choice.kind, CompositeKind)
+        """Whether the objective's slopes follow from those of outputs, modelled or given."""
+        if isinstance(self._choice.kind, CompositeKind):
+            return True
+        fitted = self._fitted
+        return fitted is not None and bool(fitted.formulas.objective) and fitted.slopes_given()
 
     def by_models(self) -> Slopes:
         """Return the slopes by the models."""

@@ -1,21 +1,19 @@
 """Problems whose formulas are known here and hidden from archeng as far as the case says.
 
-Four suites: ``textbook`` (engineering problems, all constraints simulated), ``mixed`` (CEC 2006,
+Five suites: ``textbook`` (engineering problems, all constraints simulated), ``mixed`` (CEC 2006,
 half of the constraints simulated), ``cec2006`` and ``hock_schittkowski`` (all constraints
-explicit).
+explicit), ``greybox`` (objective and constraints are formulas of outputs).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 import archeng
 from archeng.model import Model
@@ -23,65 +21,18 @@ from case_studies import cec2006, engineering, hock_schittkowski
 from case_studies.cec2006.g10_g15 import G14_ENERGY
 from case_studies.cec2006.suite import definition as cec_definition
 from case_studies.claims import cooling_chain
+from case_studies.claims.definition import Case, Floats, Formulas, Limits, formulas_of
 from case_studies.engineering.suite import definition as engineering_definition
+from case_studies.greybox import suite as composites
+from case_studies.greybox.referee import EXACT, whole
 from case_studies.mixed.problems import NAMES as MIXED
 from case_studies.mixed.problems import half_simulated
-
-Floats = NDArray[np.float64]
-Limits = tuple[float | None, float | None]
 
 TEXTBOOK = ("welded_beam", "spring", "pressure_vessel", "speed_reducer", "cantilever_stepped")
 HS_TOLERANCE = 1e-6
 """Of equalities of the Hock-Schittkowski problems."""
 NOT_CEC2006 = ("g02", "g17", "g20")
 """g02 has hundreds of local optima, g17 jumps (no work for IPOPT), g20 has no feasible point."""
-
-
-@dataclass(frozen=True, eq=False)
-class Formulas:
-    """The whole problem: minimise f subject to lower <= g <= upper and the box.
-
-    Attributes
-    ----------
-    x, f, g : casadi.SX
-        Variables (n,), objective, and all rows (m,), simulated ones included.
-    box : tuple of ndarray, shape (n,)
-    lower, upper : ndarray, shape (m,)
-        Equalities with their tolerance.
-    """
-
-    x: Any
-    f: Any
-    g: Any
-    box: tuple[Floats, Floats]
-    lower: Floats
-    upper: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One problem as archeng gets it, and as the referee knows it.
-
-    Attributes
-    ----------
-    model : Model
-        With the explicit constraints only.
-    simulator : callable
-    simulated : dict
-        Limits of the simulated constraints.
-    formulas : Formulas
-    known : float
-        Best known objective.
-    options : dict
-        Further arguments of :func:`archeng.solve`.
-    """
-
-    model: Model
-    simulator: Callable[[Any], Any]
-    simulated: dict[str, Limits]
-    formulas: Formulas
-    known: float
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 def names(suite: str) -> list[str]:
@@ -92,6 +43,8 @@ def names(suite: str) -> list[str]:
         return list(MIXED)
     if suite == "cec2006":
         return [name for name in cec2006.names() if name not in NOT_CEC2006]
+    if suite == "greybox":
+        return composites.names()
     every = hock_schittkowski.names()
     return [name for name in every if not hock_schittkowski.problem(name).not_run]
 
@@ -105,6 +58,7 @@ def case(suite: str, name: str) -> Case:
         "mixed": _mixed,
         "cec2006": _cec2006,
         "hock_schittkowski": _hock_schittkowski,
+        "greybox": _composite,
     }
     return builders[suite](name)
 
@@ -209,18 +163,13 @@ def _value(objective: Any, design: archeng.Design) -> float:
     return float(objective(design.x))
 
 
-def formulas_of(model: Model, sign: float = 1.0) -> Formulas:
-    """Return the formulas of a model with an objective; ``sign`` -1 to maximise it."""
-    rows = [row.expression for constraint in model.constraints for row in constraint.rows]
-    limits = [constraint.limits() for constraint in model.constraints]
-    return Formulas(
-        model.symbols,
-        sign * model.objective,
-        ca.vertcat(*rows) if rows else ca.SX(0, 1),
-        (
-            np.concatenate([v.lower for v in model.variables]),
-            np.concatenate([v.upper for v in model.variables]),
-        ),
-        np.concatenate([low for low, _ in limits] or [np.zeros(0)]),
-        np.concatenate([high for _, high in limits] or [np.zeros(0)]),
-    )
+def _composite(name: str) -> Case:
+    """Return a composite problem: its model has outputs and formulas of them."""
+    p = composites.problem(name)
+    formulas, pieces = whole(composites.definition(name))
+
+    def with_largest(x: Floats) -> Floats:
+        return np.append(x, float(pieces(x).full().max()))
+
+    begin = None if pieces is None else with_largest
+    return Case(p.model, p.simulate, {}, formulas, p.optimum, begin=begin, ipopt=EXACT)

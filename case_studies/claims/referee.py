@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from case_studies.claims.cases import Floats, Formulas
+from case_studies.claims.definition import Floats, Formulas
 
 _IPOPT: dict[str, Any] = {
     "print_time": False,
@@ -31,16 +31,17 @@ _SAME = 1e-5
 """Gain in that box, relative, that a local optimum may leave."""
 
 
-def local_optimum(formulas: Formulas, x: Floats, value: float) -> float:
+def local_optimum(formulas: Formulas, x: Floats, value: float, **ipopt: float) -> float:
     """Return the objective of a local optimum near a design (n,) of a given value.
 
     First IPOPT looks for a better design in a small box around it. If there is hardly one, the
     design is at a local optimum; else IPOPT goes as far as it likes. NaN if it fails.
+    ``ipopt`` are further options of it.
     """
-    near, _ = descend(formulas, x, _BOX)
+    near, _ = descend(formulas, x, _BOX, **ipopt)
     if np.isfinite(near) and gap(value, near) <= _SAME:
         return near
-    return descend(formulas, x)[0]
+    return descend(formulas, x, **ipopt)[0]
 
 
 def descend(

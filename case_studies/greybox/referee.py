@@ -12,13 +12,13 @@ import casadi as ca
 import numpy as np
 
 import archeng
-from case_studies.claims.cases import Formulas, formulas_of
+from case_studies.claims.definition import Formulas, formulas_of
 from case_studies.claims.referee import descend
 from case_studies.greybox.definition import Definition, Floats
 from case_studies.greybox.suite import definition
 from case_studies.peers.constraints import same_variables
 
-_EXACT = {"bound_relax_factor": 0.0, "constr_viol_tol": 1e-10, "acceptable_tol": 1e-9}
+EXACT = {"bound_relax_factor": 0.0, "constr_viol_tol": 1e-10, "acceptable_tol": 1e-9}
 """Options of IPOPT: optima are not bought with violations."""
 
 _SAME = 1e-6
@@ -72,9 +72,9 @@ def _descend(source: Definition, x: Floats, size: float) -> tuple[float, Floats]
     """Objective and design of IPOPT from a design; ``size`` is that of the objective."""
     formulas, pieces = whole(source, size)
     if pieces is None:
-        return descend(formulas, x, **_EXACT)
+        return descend(formulas, x, **EXACT)
     begin = np.append(x, float(pieces(x).full().max()))
-    f, end = descend(formulas, begin, **_EXACT)
+    f, end = descend(formulas, begin, **EXACT)
     return size * f, end[:-1]
 
 

@@ -139,6 +139,11 @@ def least(fs: FeasibleSet, f: Callable[[Floats], float], starts: Sequence[Floats
     return best
 
 
+def differences(f: Callable[[Floats], Floats], at: Floats, h: float = 1e-5) -> Floats:
+    """Derivatives (..., n) by central differences."""
+    return np.stack([(f(at + s) - f(at - s)) / (2 * h) for s in h * np.eye(len(at))], axis=-1)
+
+
 def known_of(points: Floats, f: Callable[[Floats], float]) -> PastCalls:
     return PastCalls(points, np.array([f(x) for x in points], dtype=float))
 
