@@ -388,3 +388,14 @@ def test_variables_of_another_model_are_foreign() -> None:
     stranger = Model().variable("x")
     with pytest.raises(ModelError, match="unknown variable x"):
         model.subject_to(x + stranger <= 1)
+
+
+@pytest.mark.parametrize("symbols", ["SX", "MX"])
+def test_a_comparison_of_a_comparison_is_refused(symbols: str) -> None:
+    """CasADi reads ``-1 <= (x <= 3)`` as a number between 0 and 1, which is always above -1."""
+    model = Model("m", symbols=symbols)
+    x = model.variable("x", lower=0, upper=5)
+    for relation in ((x <= 3) >= -1, (x >= 1) <= 3, (x == 2) == (x == 1)):
+        with pytest.raises(ModelError, match="compares a comparison"):
+            model.subject_to(relation)
+    assert model.constraints == ()
