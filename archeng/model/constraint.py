@@ -255,8 +255,8 @@ def _rows(relation: Any, label: str) -> list[Row]:
         )
     if any(relation.dep(i).is_op(op) for i in range(2) for op in _COMPARISONS):
         raise ModelError(
-            f"{label}: {relation} compares a comparison, which is 0 or 1, with something. Write two "
-            "constraints, or a plain expression with lower= and upper=."
+            f"{label}: {relation} compares a comparison, which is 0 or 1, with something. Write "
+            "two constraints, or a plain expression with lower= and upper=."
         )
     sides = (_side(relation.dep(i), relation.shape) for i in range(2))
     return [_row(relation, left, right) for left, right in zip(*sides, strict=True)]
