@@ -18,15 +18,18 @@ import numpy as np
 
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.declarations import Declarations
+from archeng.model.domain import Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.formulas import compile_formulas
 from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
+from archeng.model.lattice import Lattice
 from archeng.model.parameter_slopes import compile_parameter_slopes
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_rows
 from archeng.model.variable import Floats, stacked
 
+_AT_LEVEL = 1e-6  # rounding of the only value that linear rows leave
 _Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
     (
@@ -96,6 +99,7 @@ def _compile(
     rows = _drop_constant(rows, x, notes)
     own_names, merged = [names[i] for i in free], defaultdict[int, list[str]](list)
     rows = _absorb_bounds(rows, x, low, high, own_names, notes, merged)
+    low, high = _at_levels(model, free, low, high, own_names)
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high
@@ -108,7 +112,7 @@ def _compile(
         if implied or pinned:
             lower, upper = lower.copy(), upper.copy()
             for i, value in pinned.items():
-                lower[free[i]] = upper[free[i]] = value
+                lower[free[i]] = upper[free[i]] = _level(model, int(free[i]), value)
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
@@ -118,6 +122,7 @@ def _compile(
         formulas=compile_formulas(model, free, template),
         parameters=model.parameters,
         parameter_slopes=compile_parameter_slopes(model),
+        lattice=_lattice(model, free, low, high),
     )
 
 
@@ -172,6 +177,61 @@ def _assemble(
         nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
+    )
+
+
+def _domains(model: Declarations) -> list[Domain]:
+    """Return the domain of each scalar variable (n_full)."""
+    return [v.domain for v in model.variables for _ in range(v.size)]
+
+
+def _at_levels(
+    model: Declarations, free: Any, low: Floats, high: Floats, names: list[str]
+) -> tuple[Floats, Floats]:
+    """Move the bounds (n,) of discrete variables to their outermost levels."""
+    low, high, domains = low.copy(), high.copy(), _domains(model)
+    for k, i in enumerate(free):
+        levels = domains[i].levels_between(low[k], high[k])
+        if levels is None:
+            continue
+        if not len(levels):
+            raise InfeasibleModelError(
+                f"Variable {names[k]!r}: none of its values lies between {low[k]:g} and "
+                f"{high[k]:g}, which its limits leave.",
+                [f"bounds of {names[k]}"],
+            )
+        low[k], high[k] = levels[0], levels[-1]
+    return low, high
+
+
+def _level(model: Declarations, i: int, value: float) -> float:
+    """Return the only value that rows leave for a variable: of a discrete one, the level there."""
+    variable = _domains(model)[i]
+    levels = variable.levels_between(value - _AT_LEVEL, value + _AT_LEVEL)
+    if levels is None:
+        return value
+    if not len(levels):
+        name = model.element_names()[i]
+        raise InfeasibleModelError(
+            f"Variable {name!r}: the constraints leave only {value:g}, which is none of its "
+            "values.",
+            [f"bounds of {name}"],
+        )
+    return float(levels[0])
+
+
+def _lattice(model: Declarations, free: Any, low: Floats, high: Floats) -> Lattice | None:
+    """Return the levels of the discrete ones among the free variables."""
+    domains = [_domains(model)[i] for i in free]
+    positions = [k for k, domain in enumerate(domains) if domain.is_discrete]
+    if not positions:
+        return None
+    levels = [domains[k].levels_between(low[k], high[k]) for k in positions]
+    return Lattice(
+        len(free),
+        np.array(positions, dtype=np.intp),
+        tuple(each for each in levels if each is not None),
+        np.array([domains[k].is_ordered for k in positions]),
     )
 
 

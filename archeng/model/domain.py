@@ -1,32 +1,89 @@
-"""`Domain`: which numbers between its bounds a variable may take. So far: all real ones.
+"""`Domain`: which numbers between its bounds a variable may take.
 
-**A new kind of variable begins here**, as a member of :class:`Domain` with its answers to the
-questions that its methods ask. Whoever declares, imports, checks, stores or shows a variable asks
-them, and decides nothing about kinds of variables by itself. What other packages have and archeng
-has not, such as integers, is refused here, too, in the same words for all importers.
+**A new kind of variable begins here**, as a member of :class:`Kind` with the answers that
+:class:`Domain` gives for it. Whoever declares, imports, checks, stores or shows a variable asks
+them, and decides nothing about kinds of variables by itself.
+
+In flat vectors every variable is a number: integers and choices are themselves, a row of a table is
+its position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from archeng.checks import shown
 from archeng.errors import ModelError
+from archeng.model.parts_table import PartsTable
+
+Floats = NDArray[np.float64]
 
 DIGITS = 8
 """Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
-_REAL_ONLY = "archeng searches over continuous variables only"
-_KEYWORDS = ("binary", "boolean", "discrete", "domain", "integer", "integrality", "type")
+MOST_LEVELS = 100_000
+"""Values that a discrete variable may have: they are listed one by one."""
 
 
-class Domain(StrEnum):
+class Kind(StrEnum):
     """A kind of variable; the value is its name in files and tables."""
 
     REAL = "real"
+    INTEGER = "integer"
+    BINARY = "binary"
+    CHOICE = "choice"  # one of a list of numbers
+    CATEGORY = "category"  # a row of a table, in no order
+    CATALOGUE = "catalogue"  # a row of a table that is ordered by a column
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A kind of variable, with the list or the table of its values."""
+
+    kind: Kind = Kind.REAL
+    choices: tuple[float, ...] = ()  # ascending numbers of a CHOICE, as they were written
+    table: PartsTable | None = None  # of a CATEGORY or CATALOGUE
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether there are numbers between its bounds that it may not take."""
+        return self.kind is not Kind.REAL
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether values that are near to each other are alike."""
+        return self.kind is not Kind.CATEGORY
+
+    @property
+    def natural_bounds(self) -> tuple[float, float]:
+        """The bounds of a variable for which none are given."""
+        if self.kind is Kind.REAL or self.kind is Kind.INTEGER:
+            return -np.inf, np.inf
+        return float(self._listed[0]), float(self._listed[-1])
+
+    @cached_property
+    def _listed(self) -> Floats:
+        """All flat numbers of a kind that is a list."""
+        if self.kind is Kind.BINARY:
+            return np.array([0.0, 1.0])
+        if self.table is not None:
+            return np.arange(len(self.table.names), dtype=float)
+        return np.array(self.choices, dtype=float)
+
+    def levels_between(self, lower: float, upper: float) -> Floats | None:
+        """Return the numbers that it may take between bounds, ascending; None: all of them."""
+        if self.kind is Kind.REAL:
+            return None
+        if self.kind is Kind.INTEGER:
+            return np.arange(np.ceil(lower), np.floor(upper) + 1.0)
+        return self._listed[(self._listed >= lower) & (self._listed <= upper)]
 
     def check_bounds(self, label: str, lower: float, upper: float) -> None:
         """Raise if these are no bounds of a variable of this kind; equal ones fix it."""
@@ -40,28 +97,132 @@ class Domain(StrEnum):
                 f"Variable {label!r}: lower bound {lower:g} is above upper bound {upper:g}. "
                 "Swap them, or use lower == upper to fix the variable."
             )
+        if self.kind is Kind.INTEGER:
+            self._check_integer_bounds(label, lower, upper)
+
+    def _check_integer_bounds(self, label: str, lower: float, upper: float) -> None:
+        if not (np.isfinite(lower) and np.isfinite(upper)):
+            raise ModelError(
+                f"Integer {label!r}: needs a lower and an upper bound, got lower={lower:g}, "
+                f"upper={upper:g}. Give bounds that hold for every sensible design."
+            )
+        if lower != round(lower) or upper != round(upper):
+            raise ModelError(
+                f"Integer {label!r}: bounds must be whole numbers, got lower={lower:g}, "
+                f"upper={upper:g}."
+            )
+        if upper - lower >= MOST_LEVELS:
+            raise ModelError(
+                f"Integer {label!r}: {upper - lower + 1:g} values between {lower:g} and {upper:g}; "
+                f"at most {MOST_LEVELS} are possible. Use narrower bounds, or a real variable."
+            )
 
     def violation(self, value: float, lower: float, upper: float) -> float:
         """Return how far a value is from the nearest one that the variable may take."""
-        return max(0.0, lower - value, value - upper) if np.isfinite(value) else np.inf
+        if not np.isfinite(value):
+            return np.inf
+        outside = max(0.0, lower - value, value - upper)
+        levels = self.levels_between(lower, upper)
+        if levels is None:
+            return outside
+        return float(np.abs(levels - value).min()) if len(levels) else np.inf
 
-    def shown(self, value: float) -> str:
+    def value(self, number: float) -> Any:
+        """Return what the engineer wrote: a number, or an `Item` of a table.
+
+        A number that the variable may not take is returned as it is.
+        """
+        if self.kind is Kind.REAL:
+            return float(number)
+        if self.kind in (Kind.INTEGER, Kind.BINARY):
+            return int(number) if number == round(number) else float(number)
+        found = np.flatnonzero(self._listed == number)
+        if not len(found):
+            return float(number)
+        position = int(found[0])
+        return self.choices[position] if self.table is None else self.table.items[position]
+
+    def number(self, label: str, value: Any) -> float:
+        """Return the flat number of what an engineer wrote; rows of tables by their names."""
+        if self.table is not None and isinstance(value, str):
+            return float(self.table.position(label, value))
+        try:
+            if isinstance(value, str | bytes):
+                raise ValueError("a text")
+            return float(value)
+        except (TypeError, ValueError) as error:
+            expected = "a number" if self.table is None else f"one of {self.table.some_names()}"
+            raise ModelError(
+                f"Variable {label!r}: expected {expected}, got {shown(value)}."
+            ) from error
+
+    def shown(self, number: float) -> str:
         """Return a value or a bound as tables show it, infinities and unset ones as a dash.
 
         The bound next to zero that stands for an open interval is shown as 0.
         """
-        if not np.isfinite(value):
+        if not np.isfinite(number):
             return "-"
-        return "0" if abs(value) < np.finfo(float).tiny else f"{value:.{DIGITS}g}"
+        if self.table is not None:
+            return str(self.value(number))
+        return "0" if abs(number) < np.finfo(float).tiny else f"{number:.{DIGITS}g}"
 
-    def to_data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, Any]:
         """Return what a stored model says of it: nothing of real numbers, as it always was."""
-        return {} if self is Domain.REAL else {"domain": self.value}
+        if self.kind is Kind.REAL:
+            return {}
+        data: dict[str, Any] = {"domain": self.kind.value}
+        if self.choices:
+            data["choices"] = list(self.choices)
+        if self.table is not None:
+            data["table"] = self.table.to_data()
+        return data
 
     @classmethod
     def from_data(cls, record: Mapping[str, Any]) -> Domain:
         """Return the domain of a stored variable."""
-        return cls(record.get("domain", Domain.REAL))
+        table = record.get("table")
+        return cls(
+            Kind(record.get("domain", Kind.REAL)),
+            tuple(record.get("choices", ())),
+            None if table is None else PartsTable.from_data(table),
+        )
+
+
+REAL = Domain()
+INTEGER = Domain(Kind.INTEGER)
+BINARY = Domain(Kind.BINARY)
+
+
+def choice_domain(label: str, values: Any) -> Domain:
+    """Return the domain of a list of numbers, in any order.
+
+    Raises
+    ------
+    ModelError
+        For something that is no number, or a number that is there twice.
+    """
+    try:
+        numbers = [v.item() if isinstance(v, np.generic) else v for v in values]
+        levels = np.array([float(v) for v in numbers])
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"Choice {label!r}: expected a list of numbers, got {shown(values)}. Names with "
+            "attributes are model.category() or model.catalogue()."
+        ) from error
+    if levels.ndim != 1 or not len(levels) or not np.all(np.isfinite(levels)):
+        raise ModelError(f"Choice {label!r}: expected finite numbers, got {shown(values)}.")
+    if len(levels) > MOST_LEVELS:
+        raise ModelError(f"Choice {label!r}: {len(levels)} values; at most {MOST_LEVELS}.")
+    order = np.argsort(levels, kind="stable")
+    if np.any(np.diff(levels[order]) == 0):
+        twice = levels[order][1:][np.diff(levels[order]) == 0][0]
+        raise ModelError(f"Choice {label!r}: {twice:g} is there twice; list each number once.")
+    return Domain(Kind.CHOICE, tuple(numbers[i] for i in order))
+
+
+_REAL_ONLY = "archeng searches over continuous variables only"
+_KEYWORDS = ("binary", "boolean", "discrete", "domain", "integer", "integrality", "type")
 
 
 def refusal(kind: str, declared: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from archeng.model.formulas import Formulas
 from archeng.model.functions import FastFunction
+from archeng.model.lattice import Lattice
 from archeng.model.parameter_slopes import ParameterSlopes
 from archeng.model.quantities import Parameter
 from archeng.model.variable import Floats, Variable
@@ -91,6 +92,9 @@ class FeasibleSet:
     formulas : Formulas or None
         Objective and constraints that are formulas of the simulator's outputs; None: it has none.
     parameters : tuple of Parameter
+    lattice : Lattice or None
+        Levels of the discrete variables; None if all are real. The rows are functions of real
+        numbers all the same: between the rows of a table attributes are interpolated.
     """
 
     name: str
@@ -118,6 +122,7 @@ class FeasibleSet:
     formulas: Formulas | None = None
     parameters: tuple[Parameter, ...] = ()
     parameter_slopes: ParameterSlopes | None = None
+    lattice: Lattice | None = None
 
     @cached_property
     def n(self) -> int:
@@ -188,8 +193,17 @@ class FeasibleSet:
         return hessian
 
     def violations(self, x: Floats) -> Floats:
-        """Violation (m,) of each row at x: 0 if satisfied, infinite where undefined."""
-        return self.violations_of(self.values(x))
+        """Violation (m,) of each row at x: 0 if satisfied, infinite where undefined.
+
+        The bounds of a discrete variable are violated between its levels, too.
+        """
+        violations = self.violations_of(self.values(x))
+        if self.lattice is not None:
+            apart = np.zeros(self.n)
+            apart[self.lattice.positions] = self.lattice.distances(x)
+            k = len(self.bounded)
+            violations[:k] = np.maximum(violations[:k], apart[self.bounded])
+        return violations
 
     def violations_in_full(self, full: Floats) -> Floats | None:
         """Violation (m,) of each row at a full vector; None if a fixed variable was changed."""
@@ -225,5 +239,10 @@ class FeasibleSet:
         return np.where(np.isfinite(terms), terms, 0.0) * float(np.finfo(float).eps)
 
     def is_feasible(self, x: Floats) -> bool:
-        """Whether every row holds at x exactly, in floating point, without any tolerance."""
+        """Whether every row holds at x exactly, in floating point, without any tolerance.
+
+        All discrete coordinates must be at their levels.
+        """
+        if self.lattice is not None and not self.lattice.contains(x):
+            return False
         return self.holds(self.values(x))

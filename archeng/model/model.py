@@ -18,12 +18,13 @@ from archeng.model.constraint import (
     rows_of_expression,
     rows_of_relation,
 )
-from archeng.model.declarations import Declarations, Sense
+from archeng.model.declarations import Sense
+from archeng.model.discrete import DiscreteDeclarations
 from archeng.model.quantities import Output, Parameter
 from archeng.model.variable import Variable, make_variable, teaching_symbol
 
 
-class Model(Declarations):
+class Model(DiscreteDeclarations):
     """Design variables, constraints and objective, written as CasADi expressions.
 
     Formulas may hold parameters (numbers that change between runs) and outputs (what the simulator

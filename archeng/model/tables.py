@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archeng.model.domain import DIGITS, Domain
+from archeng.model.domain import DIGITS, REAL
 from archeng.model.formulas import formulas_of
 from archeng.model.variable import Floats, Variable
 
@@ -30,8 +30,8 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *(line(r) for r in rows)])
 
 
-number = Domain.REAL.shown  # rows, and what is computed, are real numbers
-_violation = Domain.REAL.violation
+number = REAL.shown  # rows, and what is computed, are real numbers
+_violation = REAL.violation
 
 
 def model_variables(variables: Sequence[Variable]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from archeng.checks import floats, shown
 from archeng.errors import ModelError
 from archeng.model.advice import no_number, no_truth_value
-from archeng.model.domain import Domain
+from archeng.model.domain import REAL, Domain
 
 Floats = NDArray[np.float64]
 
@@ -51,10 +51,7 @@ class Variable:
     start: Floats
     scale: Floats
     unit: str = ""
-    domain: Domain = Domain.REAL
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "domain", Domain(self.domain))  # files have its name
+    domain: Domain = REAL
 
     @cached_property
     def size(self) -> int:
@@ -65,11 +62,36 @@ class Variable:
         """Names of the entries in flat order: ``t``, or ``w[0]``, ``w[1]``, or ``W[0,1]``."""
         return element_names(self.name, self.shape)
 
-    def reshape(self, flat: Floats) -> float | Floats:
-        """Turn the flat values of this variable into a float or an array of its shape."""
+    def reshape(self, flat: Floats) -> Any:
+        """Turn the flat values of this variable into what the engineer wrote, in its shape.
+
+        A float or an array; whole numbers for integers, an `Item` (or an array of them) for tables.
+        """
+        if not self.domain.is_discrete:
+            if self.shape == ():
+                return float(flat[0])
+            return np.asarray(flat, dtype=float).reshape(self.shape, order="F")
+        values = [self.domain.value(number) for number in flat.tolist()]
         if self.shape == ():
-            return float(flat[0])
-        return np.asarray(flat, dtype=float).reshape(self.shape, order="F")
+            return values[0]
+        array = np.array(values, dtype=object if self.domain.table is not None else None)
+        return array.reshape(self.shape, order="F")
+
+    def flat(self, value: Any) -> Floats:
+        """Return the flat numbers (size,) of a value of this variable; names of rows are found.
+
+        Raises
+        ------
+        ModelError
+            For another shape, or something that is no value of this variable.
+        """
+        array = np.asarray(value, dtype=object if self.domain.table is not None else None)
+        if array.shape != self.shape:
+            raise ModelError(
+                f"Variable {self.name!r}: expected shape {self.shape}, got {array.shape}."
+            )
+        flat = array.reshape(-1, order="F").tolist()
+        return np.array([self.domain.number(self.name, v) for v in flat], dtype=float)
 
     def to_data(self) -> dict[str, Any]:
         """Return the variable as JSON data; infinities and unset values are None."""
@@ -112,10 +134,17 @@ def make_variable(
     scale: Any = None,
     unit: str = "",
     shape: int | tuple[int, ...] = (),
-    domain: Domain = Domain.REAL,
+    domain: Domain = REAL,
 ) -> Variable:
     """Check what the engineer typed and build the record; every error names the variable."""
     dims = checked_shape("Variable", name, unit, shape)
+    if domain.table is not None and start is not None:
+        start = _table_numbers(name, domain, start)
+    if domain.is_discrete:
+        lower, upper = (
+            natural if limit is None else limit
+            for limit, natural in zip((lower, upper), domain.natural_bounds, strict=True)
+        )
     given = {"lower": lower, "upper": upper, "start": start, "scale": scale}
     low, high, first, width = (_flat(name, key, value, dims) for key, value in given.items())
     variable = Variable(name, dims, low, high, first, width, unit or "", domain)
@@ -128,6 +157,13 @@ def make_variable(
             f"Variable {name!r}: scale must be positive and finite, got {shown(scale)}."
         )
     return variable
+
+
+def _table_numbers(name: str, domain: Domain, start: Any) -> Floats:
+    """Return the numbers of rows that are given by their names, in the same shape."""
+    names = np.asarray(start, dtype=object)
+    flat = [domain.number(name, value) for value in names.reshape(-1).tolist()]
+    return np.array(flat, dtype=float).reshape(names.shape)
 
 
 def checked_shape(what: str, name: Any, unit: Any, shape: Any) -> tuple[int, ...]:
@@ -293,6 +329,9 @@ def flat_design(name: str, variables: Sequence[Variable], design: Any) -> Floats
             raise ModelError(f"Design of model {name!r}: missing {missing}, unknown {extra}.")
         parts = []
         for v in variables:
+            if v.domain.is_discrete:
+                parts.append(v.flat(design[v.name]))
+                continue
             value = _design_numbers(name, design[v.name])
             if value.shape != v.shape:
                 raise ModelError(

@@ -14,7 +14,7 @@ from pyomo.opt import ProblemFormat
 import archeng
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model import from_data, from_scipy, to_data
-from archeng.model.domain import Domain, refusal, refused_keywords
+from archeng.model.domain import REAL, refusal, refused_keywords
 from archeng.model.variable import Variable, make_variable
 
 REFUSED = "archeng searches over continuous variables only"
@@ -22,11 +22,11 @@ REFUSED = "archeng searches over continuous variables only"
 
 def test_variables_are_real_numbers_by_default_and_say_so() -> None:
     variable = make_variable("t", lower=1, upper=3)
-    assert variable.domain is Domain.REAL
-    assert Domain.REAL.violation(0.5, 1.0, 3.0) == 0.5
-    assert Domain.REAL.violation(2.0, 1.0, 3.0) == 0.0
-    assert Domain.REAL.violation(float("nan"), 1.0, 3.0) == float("inf")
-    assert [Domain.REAL.shown(v) for v in (0.1, 5e-324, float("inf"))] == ["0.1", "0", "-"]
+    assert variable.domain is REAL
+    assert REAL.violation(0.5, 1.0, 3.0) == 0.5
+    assert REAL.violation(2.0, 1.0, 3.0) == 0.0
+    assert REAL.violation(float("nan"), 1.0, 3.0) == float("inf")
+    assert [REAL.shown(v) for v in (0.1, 5e-324, float("inf"))] == ["0.1", "0", "-"]
 
 
 def test_data_of_real_variables_are_those_of_earlier_versions() -> None:
@@ -35,7 +35,7 @@ def test_data_of_real_variables_are_those_of_earlier_versions() -> None:
     assert list(data) == ["name", "shape", "lower", "upper", "start", "scale", "unit"]
     again = Variable.from_data(json.loads(json.dumps(data)))
     assert again.to_data() == data
-    assert again.domain is Domain.REAL
+    assert again.domain == REAL
 
 
 def test_an_unknown_kind_in_a_stored_model_is_damage() -> None:

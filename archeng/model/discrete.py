@@ -1,0 +1,160 @@
+"""Declaring discrete variables: integers, binaries, choices, categories and catalogues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from archeng.checks import named_options
+from archeng.errors import ModelError
+from archeng.model.advice import VARIABLE_HINTS
+from archeng.model.declarations import Declarations
+from archeng.model.domain import BINARY, INTEGER, Domain, Kind, choice_domain
+from archeng.model.parts_table import PartsTable, read_table
+from archeng.model.table_symbol import TableSymbol
+from archeng.model.variable import make_variable, teaching_symbol
+
+_Shape = int | tuple[int, ...]
+
+
+class DiscreteDeclarations(Declarations):
+    """The ways to declare variables that take some numbers only."""
+
+    def _declare(self, name: str, **options: Any) -> tuple[Any, Any]:
+        record = make_variable(name, **options)
+        new = teaching_symbol(self._type, name, record.shape)
+        self.add(new, record)
+        return new, record
+
+    @named_options(ModelError, VARIABLE_HINTS)
+    def integer(
+        self,
+        name: str,
+        *,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        start: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        unit: str = "",
+        shape: _Shape = (),
+    ) -> Any:
+        """Declare a whole number between two bounds and return its CasADi symbol.
+
+        Parameters are those of :meth:`Model.variable`; both bounds are needed. In the simulator
+        ``design[name]`` is an int.
+        """
+        bounds = {"lower": lower, "upper": upper}
+        return self._declare(
+            name, **bounds, start=start, scale=scale, unit=unit, shape=shape, domain=INTEGER
+        )[0]
+
+    @named_options(ModelError, VARIABLE_HINTS)
+    def binary(self, name: str, *, start: ArrayLike | None = None, shape: _Shape = ()) -> Any:
+        """Declare a yes or no, 1 or 0, and return its CasADi symbol.
+
+        ``subject_to(..., when=symbol)`` makes constraints that hold only with a yes.
+        """
+        return self._declare(name, start=start, shape=shape, domain=BINARY)[0]
+
+    @named_options(ModelError, VARIABLE_HINTS)
+    def choice(
+        self,
+        name: str,
+        values: Any,
+        *,
+        start: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        unit: str = "",
+        shape: _Shape = (),
+    ) -> Any:
+        """Declare one of a list of numbers, such as plate thicknesses, and return its symbol.
+
+        In formulas the symbol is the number itself.
+
+        Parameters
+        ----------
+        name : str
+        values : list of float
+            In any order.
+        start, scale, unit, shape
+            As for :meth:`Model.variable`.
+        """
+        domain = choice_domain(name, values)
+        return self._declare(name, start=start, scale=scale, unit=unit, shape=shape, domain=domain)[
+            0
+        ]
+
+    @named_options(ModelError, VARIABLE_HINTS)
+    def category(
+        self, name: str, table: Any, *, start: Any = None, shape: _Shape = ()
+    ) -> TableSymbol:
+        """Declare one of several named things without an order, such as materials.
+
+        Parameters
+        ----------
+        name : str
+        table : dict of dict, or what :meth:`catalogue` takes
+            Attributes by name: ``{"S355": {"E": 210e9, "rho": 7850}, ...}``. A list of names is a
+            category without attributes.
+        start : str, optional
+            The name of a row.
+        shape : int or tuple
+
+        Returns
+        -------
+        TableSymbol
+            ``material["E"]`` is the attribute of the chosen row in formulas.
+        """
+        if isinstance(table, list | tuple) and all(isinstance(row, str) for row in table):
+            table = {row: {} for row in table}
+        return self._rows(name, Kind.CATEGORY, read_table(name, table), start, shape)
+
+    @named_options(ModelError, VARIABLE_HINTS)
+    def catalogue(
+        self,
+        name: str,
+        table: Any,
+        *,
+        order: str | None = None,
+        key: str | None = None,
+        start: Any = None,
+        shape: _Shape = (),
+    ) -> TableSymbol:
+        """Declare a row of a table that has an order, such as sections, bolts or pipes.
+
+        Parameters
+        ----------
+        name : str
+        table : path of a CSV file, DataFrame, list of dict, or dict of dict
+            One row for each part, one column for each attribute.
+        order : str, optional
+            The column by which rows are ordered: rows near to each other should be alike. By
+            default the first column of numbers.
+        key : str, optional
+            The column of names; by default the one called "name", or the first one with texts.
+        start : str, optional
+            The name of a row.
+        shape : int or tuple
+
+        Returns
+        -------
+        TableSymbol
+            ``section["area"]`` is the attribute of the chosen row in formulas; in the simulator
+            ``design[name]`` is the row's name, with attributes: ``design[name]["area"]``.
+        """
+        rows = read_table(name, table, key)
+        columns = rows.numeric_columns
+        if order is None and not columns:
+            raise ModelError(
+                f"Catalogue {name!r}: no column has a number in every row, by which to order them; "
+                "use model.category() for things without an order."
+            )
+        rows = rows.ordered_by(name, columns[0] if order is None else order)
+        return self._rows(name, Kind.CATALOGUE, rows, start, shape)
+
+    def _rows(
+        self, name: str, kind: Kind, table: PartsTable, start: Any, shape: _Shape
+    ) -> TableSymbol:
+        domain = Domain(kind, table=table)
+        return TableSymbol(*self._declare(name, start=start, shape=shape, domain=domain))
