@@ -1,7 +1,7 @@
 r"""CatCMA's categorical distribution: how likely each row of a category is. Pure functions.
 
-The rows of different categories are drawn independently. Each generation the probabilities move along
-the natural gradient of the weighted best candidates, with a step length that adapts to how
+The rows of different categories are drawn independently. Each generation the probabilities move
+along the natural gradient of the weighted best candidates, with a step length that adapts to how
 clear the direction is [A19], and no probability falls below a margin [H24].
 
 =============  ======================================================  =====================
@@ -70,9 +70,7 @@ def draw(categories: Categories, k: int, rng: np.random.Generator) -> Integers:
     return np.stack(columns, axis=1)
 
 
-def learned(
-    categories: Categories, best: Integers, weights: Floats, n_discrete: int
-) -> Categories:
+def learned(categories: Categories, best: Integers, weights: Floats, n_discrete: int) -> Categories:
     """Return the distribution after a generation.
 
     ``best`` (mu, d) are the rows of the best candidates, best first; ``n_discrete`` is the number

@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers, symmetric_root
+from archeng.model.lattice import Lattice
 from archeng.settings import SquareRoot
 from archeng.strategy import discrete as mixed
-from archeng.strategy.discrete import Discrete, Space
+from archeng.strategy.discrete import Discrete
 from archeng.strategy.parameters import Parameters
 
 _MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
@@ -57,6 +59,11 @@ class State:
     discrete: Discrete | None = None
 
     @property
+    def n(self) -> int:
+        """Number of all coordinates."""
+        return self.distribution.n if self.discrete is None else self.discrete.lattice.n
+
+    @cached_property
     def sampled(self) -> Distribution:
         """The distribution that is sampled, over all coordinates; repairs are measured in it."""
         if self.discrete is None:
@@ -64,12 +71,12 @@ class State:
         return mixed.metric(self.distribution, self.discrete)
 
 
-def initial_state(distribution: Distribution, space: Space | None = None) -> State:
-    """Step 0: paths and correction factors start at zero; ``space`` says what is discrete."""
+def initial_state(distribution: Distribution, lattice: Lattice | None = None) -> State:
+    """Step 0: paths and correction factors start at zero; ``lattice`` says what is discrete."""
     discrete, n_real = None, distribution.n
-    if space is not None:
-        distribution, discrete = mixed.initial(distribution, space)
-        n_real = len(space.real)
+    if lattice is not None:
+        distribution, discrete = mixed.initial(distribution, lattice)
+        n_real = len(discrete.real)
     d, zero = distribution, np.zeros(distribution.n)
     axes = np.eye(d.n)[:n_real]
     return State(d, zero, zero, 0.0, 0.0, np.ones(n_real), axes, d.inverse_factor, 0, discrete)
@@ -113,7 +120,7 @@ def _updated(
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
     factor = _factor(d, steps, p_c, gamma_c, p, square_root)
     relative = state.reference @ factor
-    real = None if state.discrete is None else state.discrete.space.real
+    real = None if state.discrete is None else state.discrete.real
     eigenvalues, axes = _principal_axes(relative, state.reference, real)
     inverse = np.asarray(np.linalg.inv(relative), dtype=float) @ state.reference
     return State(
@@ -188,10 +195,13 @@ def _principal_axes(
     With discrete coordinates, A has the real ones only: margins, and not C, say how far the
     others are sampled, so their variances in C mean little.
     """
-    if real is not None:
-        initial = np.linalg.inv(reference)
-        factor = initial[real] @ relative
-        root = np.linalg.cholesky(initial[real] @ initial[real].T)
-        relative = np.linalg.solve(root, factor)
-    _, singular, axes = np.linalg.svd(relative, full_matrices=False)
+    if real is None:
+        _, singular, axes = np.linalg.svd(relative)
+    elif len(real) == 0:
+        return np.zeros(0), np.zeros((0, len(relative)))
+    else:
+        initial = np.linalg.inv(reference)[real]
+        root = np.linalg.cholesky(initial @ initial.T)
+        restricted = np.linalg.solve(root, initial @ relative)
+        _, singular, axes = np.linalg.svd(restricted, full_matrices=False)
     return np.asarray(singular[::-1] ** 2, dtype=float), np.asarray(axes[::-1], dtype=float)

@@ -43,6 +43,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats, Integers
 
@@ -87,7 +88,7 @@ def ends(levels: Floats) -> Floats:
 
 def cells(levels: Floats, values: Floats) -> Integers:
     """Return the numbers of the levels whose cells hold values, of the same shape."""
-    return np.searchsorted(ends(levels), values)
+    return np.searchsorted(ends(levels), values, side="right")
 
 
 def corrected(
@@ -101,7 +102,7 @@ def corrected(
     if len(levels) == 1:
         return marginal
     limits = ends(levels)
-    cell = int(np.searchsorted(limits, marginal.mean))
+    cell = int(cells(levels, np.array(marginal.mean)))
     if cell in (0, len(limits)):
         limit, side = float(limits[min(cell, len(limits) - 1)]), -1.0 if cell == 0 else 1.0
         if most is None:
@@ -185,9 +186,9 @@ def bounded_tails(
     return p_low + share * (p_low - least), p_up + share * (p_up - least)
 
 
-def mutated(levels: Floats, values: Floats, mean: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def mutated(levels: Floats, values: Floats, mean: float) -> NDArray[np.bool_]:
     """Return which of the values (k,) are in another cell than the mean."""
-    return cells(levels, values) != cells(levels, np.array(mean))
+    return np.asarray(cells(levels, values) != cells(levels, np.array(mean)))
 
 
 def centred(levels: Floats, values: Floats, mean: float) -> Floats:
