@@ -36,7 +36,6 @@ from archeng.strategy.margin import two_sided_margin
 
 _SIGNAL = 1.5  # squared length of the path, relative to a random one, at which steps do not change
 _FIRST_STEP = 1.0  # delta of the first generation [A19]
-_NO_LENGTH = 1e-8  # added to the length of the gradient, which may be 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def in_fisher_metric(q: Floats, gradient: Floats) -> Floats:
 
 def step_length(step: float, length: float) -> float:
     """Return epsilon: with it the distribution moves by ``step`` in its Fisher metric."""
-    return step / (length + _NO_LENGTH)
+    return step / length if length else 0.0
 
 
 def beta(divisor: float, parameters: int) -> float:

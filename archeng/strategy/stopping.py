@@ -7,7 +7,8 @@ If there are discrete coordinates, tests of step sizes look at the real ones onl
 others moving for ever. A search without real coordinates ends when the best objective has
 not changed for many generations. That says something because of the margins: about a quarter of the
 candidates differ from the most probable design in some discrete coordinate, so that in those
-generations some 8 n neighbours of it have been tried.
+generations each of its neighbours has been tried about four times. A category with K rows has K - 1
+neighbours and counts as so many halves of a coordinate.
 
 [H09] N. Hansen, Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed,
 GECCO workshop, 2009, doi:10.1145/1570256.1570333.
@@ -158,7 +159,14 @@ class Progress:
 
     def per_size(self, constant: float) -> float:
         """Return ``constant * n / lambda``."""
-        return constant * self.state.n / self.parameters.population_size
+        return constant * self._size / self.parameters.population_size
+
+    @property
+    def _size(self) -> float:
+        """Number of coordinates; a category counts by its neighbours, of which others have two."""
+        discrete = self.state.discrete
+        rows = [] if discrete is None else [len(levels) for _, levels in discrete.unordered]
+        return self.state.n + sum(max((k - 1) / 2, 1) - 1 for k in rows)
 
 
 def stop_reasons(
