@@ -102,7 +102,8 @@ def _value(annotation: Any, data: Any) -> Any:
     if origin is list:
         return [_value(arguments[0], entry) for entry in _a(list, data)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {_a(str, key): _value(arguments[1], entry) for key, entry in _a(dict, data).items()}
+        items = _a(dict, data).items()
+        return {_key(arguments[0], key): _value(arguments[1], entry) for key, entry in items}
     if annotation is Any:
         return data
     kind = origin if isinstance(origin, type) else annotation
@@ -122,6 +123,11 @@ def _value(annotation: Any, data: Any) -> Any:
         rng.bit_generator.state = data
         return rng
     return float(_a(int | float, data)) if kind is float else _a(kind, data)
+
+
+def _key(annotation: Any, key: str) -> Any:
+    """Return a key of a mapping, which JSON has as text."""
+    return int(key) if annotation is int else _a(str, key)
 
 
 def unaliased(annotation: Any) -> Any:
