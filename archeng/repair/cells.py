@@ -24,7 +24,10 @@ from archeng.repair.sqp import QUICK, Outcome
 from archeng.settings import Settings
 
 _WIDE_LINEAR = 1e4  # deviation of w, in those of q or level distances: moving w costs next to none
-_WIDE = 100.0  # the same for nonlinear rows, whose solver relaxes rows at a limited price
+_WIDE = 10.0  # the same for nonlinear rows, whose solver relaxes rows at a limited price
+_SLACK = 1e-9  # scaled tolerance of the rows of a relaxed problem: its solution is no answer
+_DRAWN = 1e-4  # relative part of a squared distance that the light draw on w may hide
+_CENTRES = 3  # times that the light draw on w is taken away, to see what a node promises
 _INSIDE_CELL = 1e-9  # relative widening of what is left of the range of a coordinate
 
 
@@ -166,9 +169,15 @@ class CellRepairer(Repairer):
         w0 = self.lifted.lattice.decode(x)[self.lifted.lattice.positions]
         limits = self._between(x, low, high, radius)
         answer = self._relaxed(x, w0, limits, low, high, start)
-        if answer.w is None or not answer.bound < radius**2 <= answer.squared:
-            return answer
-        return self._relaxed(x, answer.w, limits, low, high, None)
+        for _ in range(_CENTRES):
+            doubtful = answer.squared - answer.bound > _DRAWN * (1.0 + answer.squared)
+            if answer.w is None or answer.bound >= radius**2 or not doubtful:
+                break
+            again = self._relaxed(x, answer.w, limits, low, high, answer.z)
+            if again.w is None:
+                break
+            answer = again
+        return answer
 
     def _relaxed(
         self,
@@ -206,6 +215,7 @@ class CellRepairer(Repairer):
             point = np.concatenate((x, w0))
             values = self.feasible_set.values(point)
             problem = self._free_maker.make(self._free_metric, point, values)
+            problem = replace(problem, slack=np.maximum(problem.slack, _SLACK))
             self._centre = kept = x, w0, problem
         return kept[2]
 
