@@ -16,15 +16,16 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.repair.certificate import CertifiedPoint, RepairKind
+from archeng.repair.cuts import Tangents, looks_convex
 from archeng.repair.ladder import Attempt, Repairer
 from archeng.repair.lifted import LiftedSet
 from archeng.repair.problem import Problem, ProblemMaker, RowLimits
 from archeng.repair.reformulation import Reformulation
-from archeng.repair.sqp import QUICK, Outcome
+from archeng.repair.sqp import QUICK, Outcome, SolverAnswer
 from archeng.settings import Settings
 
-_WIDE_LINEAR = 1e4  # deviation of w, in those of q or level distances: moving w costs next to none
-_WIDE = 10.0  # the same for nonlinear rows, whose solver relaxes rows at a limited price
+_WIDE_CONVEX = 100.0  # deviation of w, in those of q or level distances: moving w costs little
+_WIDE = 10.0  # the same for rows that are not convex: the SQP needs moderate scales
 _SLACK = 1e-9  # scaled tolerance of the rows of a relaxed problem: its solution is no answer
 _DRAWN = 1e-4  # relative part of a squared distance that the light draw on w may hide
 _CENTRES = 3  # times that the light draw on w is taken away, to see what a node promises
@@ -56,6 +57,7 @@ class CellRepairer(Repairer):
         whole = Reformulation(lifted.feasible_set, lifted.feasible_set)
         self._maker = self._held_maker = ProblemMaker(whole, settings.margin)
         self._free_maker = ProblemMaker(whole, settings.margin)
+        self._tangents = Tangents(lifted.feasible_set)
         self._centre: tuple[Floats, Floats, Problem] | None = None
 
     @cached_property
@@ -72,8 +74,14 @@ class CellRepairer(Repairer):
             for levels, ends in zip(self.lifted.lattice.levels, self.lifted.lattice.ends, strict=True)
         ]
 
-    def metric(self, distribution: Distribution) -> None:
-        """Set the search distribution for the following calls."""
+    @cached_property
+    def convex(self) -> bool:
+        """Whether the rows look convex."""
+        return looks_convex(self.lifted.original, *self.lifted.original.bounds)
+
+    def begin(self, distribution: Distribution) -> None:
+        """Begin a repair in the metric of a search distribution."""
+        self._tangents.forget()
         if self._distribution is distribution:
             return
         lifted, lattice = self.lifted, self.lifted.lattice
@@ -83,7 +91,7 @@ class CellRepairer(Repairer):
         related = L @ L.T / np.outer(self.deviations, self.deviations)
         self.stretch = float(np.linalg.eigvalsh(related)[-1])
         spacing = np.array([(v[-1] - v[0]) / (len(v) - 1) for v in lattice.levels])
-        wide = _WIDE_LINEAR if lifted.feasible_set.is_linear else _WIDE
+        wide = _WIDE_CONVEX if self.convex else _WIDE
         self._width = wide * np.maximum(self.deviations, spacing)
         self.held_metric = lifted.distribution(distribution, np.zeros(len(spacing)))
         self._free_metric = lifted.distribution(distribution, self._width)
@@ -168,12 +176,12 @@ class CellRepairer(Repairer):
         """
         w0 = self.lifted.lattice.decode(x)[self.lifted.lattice.positions]
         limits = self._between(x, low, high, radius)
-        answer = self._relaxed(x, w0, limits, low, high, start)
+        answer = self._relaxed(x, w0, limits, low, high, start, radius**2)
         for _ in range(_CENTRES):
             doubtful = answer.squared - answer.bound > _DRAWN * (1.0 + answer.squared)
             if answer.w is None or answer.bound >= radius**2 or not doubtful:
                 break
-            again = self._relaxed(x, answer.w, limits, low, high, answer.z)
+            again = self._relaxed(x, answer.w, limits, low, high, answer.z, radius**2)
             if again.w is None:
                 break
             answer = again
@@ -187,19 +195,18 @@ class CellRepairer(Repairer):
         low: Integers,
         high: Integers,
         start: Floats | None,
+        radius_squared: float,
     ) -> Relaxed:
         """Solve the relaxed problem with w drawn, very lightly, towards w0."""
         problem, n = self._free_problem(x, w0), self.lifted.n
-        solver = self._sqp
-        starts = [problem.first_start() if start is None else start]
-        if start is not None and not self.feasible_set.is_linear:
-            starts.append(problem.first_start())
-        for begin in starts:
-            answer = solver.solve(problem, limits, begin)
-            if answer.outcome is Outcome.CONVERGED:
-                break
+        if self.convex:
+            answer = self._tangents.solve(problem, limits, radius_squared)
+            if answer.outcome is Outcome.INFEASIBLE:
+                return Relaxed(answer.outcome)
         else:
-            return Relaxed(answer.outcome)
+            answer = self._solved(problem, limits, start)
+            if answer.outcome is not Outcome.CONVERGED:
+                return Relaxed(answer.outcome)
         v, y = answer.z[:n], problem.x + problem.metric.L @ answer.z
         squared, w = float(v @ v), y[n:]
         # By the KKT conditions, for convex rows: what the light draw can have cost.
@@ -208,6 +215,15 @@ class CellRepairer(Repairer):
         span = np.maximum(ends[:, 1] - w, w - ends[:, 0])
         drawn = 2.0 * float(np.sum(np.abs(w - w0) * np.maximum(span, 0.0) / self._width**2))
         return Relaxed(answer.outcome, max(squared - drawn, 0.0), squared, y[:n], w, answer.z)
+
+    def _solved(self, problem: Problem, limits: RowLimits, start: Floats | None) -> SolverAnswer:
+        """Solve a relaxed problem whose rows are not convex, from one or two starts."""
+        first = problem.first_start()
+        for begin in (first,) if start is None else (start, first):
+            answer = self._sqp.solve(problem, limits, begin)
+            if answer.outcome is Outcome.CONVERGED:
+                break
+        return answer
 
     def _free_problem(self, x: Floats, w0: Floats) -> Problem:
         kept = self._centre

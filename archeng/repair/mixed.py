@@ -57,7 +57,7 @@ class MixedRepairer(Repairer):
         values = fs.values(rounded)
         if fs.holds(values):
             return unchanged(fs, rounded, values)
-        self._cells.metric(distribution)
+        self._cells.begin(distribution)
         tree = Tree(self._cells, x, distribution.change_costs)
         proven = self._listed(tree) if self._designs is not None else self._searched(tree, anchor)
         if tree.best is not None:
@@ -151,7 +151,7 @@ class MixedRepairer(Repairer):
 
     def _held(self, x: Floats, distribution: Distribution, design: Floats) -> tuple[Floats, Floats]:
         """Hold the levels of a design; return (q, w) of x with these levels, and of the design."""
-        self._cells.metric(distribution)
+        self._cells.begin(distribution)
         indices = self._lattice.indices(design)
         self._cells.hold(indices)
         design = self._lattice.decode(design)
