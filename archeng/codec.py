@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 _DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}  # of arrays, little-endian everywhere
 
+OMITTED = {"omitted": True}
+"""Metadata of a field that is not stored while it has its default."""
+
 
 def dumps(value: Any) -> str:
     """Return JSON text of a dataclass, or of nested dictionaries and lists; see :func:`encode`."""
@@ -39,8 +42,13 @@ def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
     TypeError.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        names = (f.name for f in fields(value) if f.name not in without)
-        return {name: encode(getattr(value, name)) for name in names}
+        stored = (f for f in fields(value) if f.name not in without)
+        entries = ((f, getattr(value, f.name)) for f in stored)
+        return {
+            f.name: encode(entry)
+            for f, entry in entries
+            if not (f.metadata.get("omitted") and entry == f.default)
+        }
     if isinstance(value, Enum):
         return value.name
     if value is None or isinstance(value, bool | int | float | str):
