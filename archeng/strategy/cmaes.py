@@ -58,11 +58,6 @@ class State:
     generation: int
     discrete: Discrete | None = None
 
-    @property
-    def n(self) -> int:
-        """Number of all coordinates."""
-        return self.distribution.n if self.discrete is None else self.discrete.lattice.n
-
     @cached_property
     def sampled(self) -> Distribution:
         """The distribution that is sampled, over all coordinates; repairs are measured in it."""

@@ -92,7 +92,7 @@ def begun(seed: int = 0) -> Searched:
 def test_without_discrete_coordinates_the_distribution_is_the_sampled_one():
     state = initial_state(initial_distribution(np.zeros(3), np.ones(3)))
     assert state.sampled is state.distribution
-    assert (state.n, state.discrete, state.sampled.change_costs) == (3, None, None)
+    assert (state.discrete, state.sampled.change_costs) == (None, None)
 
 
 def test_candidates_have_categories_at_rows_and_the_rest_of_the_normal_distribution():
