@@ -69,6 +69,7 @@ class Searched:
         values = np.array([f(design) for design in designs])
         self.best = min(self.best, float(values.min()))
         order = np.argsort(values, kind="stable")
+        self.best_designs = designs[order[: len(self.parameters.weights)]]
         self.state = update(self.state, self.parameters, self.x[order], "covariant")
         _, distinct = np.unique(designs, axis=0, return_index=True)
         self.history = self.history.add(values, sorted(distinct.tolist()))
@@ -151,6 +152,20 @@ def test_every_level_next_to_the_mean_and_every_row_keeps_its_margin(seed: int):
         for q in discrete.categories.probabilities:
             assert q.min() >= margin / (len(q) - 1) * (1 - 1e-9)
     assert search.best < 1e-6  # and the real coordinates converge all the same
+
+
+def test_mutation_rates_grow_only_if_a_best_candidate_has_mutated():
+    search, grown, held = begun(), 0, 0
+    steps = [2, 3, 6]  # the ordered coordinates
+    for _ in range(120):
+        before = search.state
+        search.generation(mixed_objective)
+        level = MIXED.decode(before.sampled.mean)[steps]
+        success = np.any(search.best_designs[:, steps] != level, axis=0)
+        change = search.state.discrete.rates - before.discrete.rates
+        assert np.all(change[~success] <= 1e-12)
+        grown, held = grown + np.sum(change > 1e-6), held + np.sum(~success)
+    assert min(grown, held) > 20
 
 
 def test_real_coordinates_may_be_mapped_by_any_matrix():
