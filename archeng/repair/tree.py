@@ -87,6 +87,8 @@ class Tree:
         self._samples: dict[tuple[int, ...], Floats] = {}
         self._tried: set[tuple[int, ...]] = set()
         self._open: list[Node] = []
+        self._top = np.array([len(levels) - 1 for levels in lattice.levels], dtype=np.intp)
+        self._reach: tuple[float, Integers, Integers] | None = None  # levels within a distance
         self.best: Found | None = None
         self.nodes, self.iterations, self.certain = 0, 0, True
 
@@ -122,7 +124,7 @@ class Tree:
 
     def least(self, low: Integers, high: Integers) -> float:
         """Return a squared distance that no cell of a range is nearer than, without its rows."""
-        first, last = self._lattice.cell(low)[0], self._lattice.cell(high)[1]
+        first, last = self._cells.cell(low, high)
         near = self._x[self._lattice.positions]
         apart = np.maximum(np.maximum(first - near, near - last), 0.0) / self._cells.deviations
         apart[self._categories] = 0.0
@@ -190,8 +192,7 @@ class Tree:
 
     def search(self, limit: int) -> bool:
         """Search until no node is left or so many were looked at; return whether none is left."""
-        top = np.array([len(levels) - 1 for levels in self._lattice.levels], dtype=np.intp)
-        self._add(0.0, 0, np.zeros_like(top), top, None)
+        self._add(0.0, 0, np.zeros_like(self._top), self._top, None)
         while self._open:
             node = self._next()
             if not self._reaches(node.bound):
@@ -230,7 +231,7 @@ class Tree:
                 low, high = node.low.copy(), node.high.copy()
                 low[j], high[j] = a, b
                 changes = self.changes(low, high)
-                bound = max(node.bound, relaxed.bound + changes if relaxed.z is not None else 0.0)
+                bound = max(node.bound, relaxed.bound + changes if relaxed.w is not None else 0.0)
                 self._add(bound, node.depth + 1, low, high, relaxed.z)
 
     def _split_category(self, node: Node, j: int) -> None:
@@ -271,14 +272,16 @@ class Tree:
         """Leave out levels whose cells are farther than the best design; None if none is left."""
         if not np.isfinite(budget):
             return node.low, node.high
-        low, high = node.low.copy(), node.high.copy()
-        room = np.sqrt(max(budget, 0.0)) * self._cells.deviations * (1.0 + _SAME)
-        for j, ends in enumerate(self._lattice.ends):
-            if j in self._costs:
-                continue
-            near = self._x[self._lattice.positions[j]]
-            low[j] = max(low[j], np.searchsorted(ends, near - room[j], side="left"))
-            high[j] = min(high[j], np.searchsorted(ends, near + room[j], side="right"))
+        if self._reach is None or self._reach[0] != budget:
+            room = np.sqrt(max(budget, 0.0)) * self._cells.deviations * (1.0 + _SAME)
+            near = self._x[self._lattice.positions]
+            first, last = np.zeros_like(node.low), self._top.copy()
+            for j, ends in enumerate(self._lattice.ends):
+                if j not in self._costs:
+                    first[j] = np.searchsorted(ends, near[j] - room[j], side="left")
+                    last[j] = np.searchsorted(ends, near[j] + room[j], side="right")
+            self._reach = budget, first, last
+        low, high = np.maximum(node.low, self._reach[1]), np.minimum(node.high, self._reach[2])
         return None if np.any(low > high) else (low, high)
 
     def _rounded(self, w: Floats, low: Integers, high: Integers) -> Integers:
@@ -294,7 +297,7 @@ class Tree:
         assert relaxed.w is not None and relaxed.q is not None
         lattice, s = self._lattice, self._cells.deviations
         best, score = (-1, -1), 0.0
-        cell_low, cell_high = lattice.cell(rounded)
+        cell_low, cell_high = self._cells.cell(rounded, rounded)
         q = relaxed.q[lattice.positions]
         outside = np.maximum(cell_low - q, q - cell_high) / s
         fractions = np.zeros(len(s))
