@@ -233,6 +233,10 @@ class CellRepairer(Repairer):
                 break
         return answer
 
+    def row_scale(self, x: Floats) -> Floats:
+        """Return what one deviation changes the original rows (m,) by, at x (n,)."""
+        return self._bound_problem(x).norms[self.lifted.rows]
+
     def _bound_problem(self, x: Floats) -> Problem:
         """Return where x (n,) is, in the metric of (q, w)."""
         if self._kept is None or self._kept[0] is not x:

@@ -15,7 +15,8 @@ correlations, :math:`\delta_i = 1 / (\rho s_i^2)` can be taken out of the metric
 .. math:: |v|^2 \ge v^T (I - L_d^T \Delta L_d) v + \sum_i \delta_i e_i(w_i) , \quad q = x + L v ,
 
 where :math:`e_i` is the largest convex function with at most the squared distance of
-:math:`x_i` to the cell at each level. The right-hand side is what is minimised. Without
+:math:`x_i` to the cell at each level. The right-hand side is what is minimised, with
+:math:`(q_i - x_i)^2` in the place of :math:`e_i` where that is more (again by tangents). Without
 correlations both sides are equal at levels.
 
 Whether rows are convex is seen from their tangents at points all over the box.
@@ -26,6 +27,7 @@ nonlinear programs, Mathematical Programming 36, 307-339, 1986, doi:10.1007/BF02
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
@@ -43,10 +45,13 @@ from archeng.repair.step import INFINITE, daqp
 
 _POINTS = 40  # at which rows are compared with their tangents
 _BELOW = 1e-9  # relative distance below a tangent that is rounding
-_ROUNDS = 8  # of tangents in a node
+_ROUNDS = 6  # of tangents in a node
+_GAIN = 1e-3  # relative gain of a round below which there is no other
 _HOLDS = 1e-7  # scaled violation of a curved row that needs no further tangent
 _COMMON = 1e-7  # scaled violation at which linear rows have a common point
-_MOST = 400  # tangents that are kept
+_MOST = 4  # tangents of each kind that are kept, for each coordinate; at least _LEAST
+_LEAST = 20
+_FLAT = 0.03  # relative error of a squared distance that needs no further tangent
 _LINES = 8  # pieces of the cost of a coordinate that are used, those next to the sample
 _LISTED = 200  # levels up to which the cost of a coordinate is made convex
 _SMALLEST = 32  # rows of the smallest program; larger ones are made as they are needed
@@ -99,6 +104,7 @@ class Tangents:
         n, d, L = self._lifted.n, len(deviations), problem.metric.L
         weights = _listed(self._lifted.lattice) / (deviations**2 * stretch)
         taken = L[self._lifted.lattice.positions][:, :n]
+        self._weights, self._taken = weights, taken
         self._W = np.zeros((n + 2 * d, n + 2 * d), order="F")
         self._W[:n, :n] = 2.0 * (np.eye(n) - taken.T @ (weights[:, None] * taken))
         self._g = np.concatenate((np.zeros(n + d), np.ones(d)))
@@ -120,20 +126,24 @@ class Tangents:
                 rows.append(row)
                 least.append(weights[j] * (height + slope * w0))
         self._costs, self._least = np.array(rows), np.array(least)
+        self._squares, self._parts = np.zeros((0, n + 2 * d)), np.zeros(0)
 
     def bound(self, problem: Problem, limits: RowLimits, radius_squared: float) -> Bounded:
         """Return the least squared distance; not all of it if it is beyond the radius."""
         fs, L, n = self._set, problem.metric.L, self._lifted.n
         k, d = fs.m - fs.n_nonlinear, fs.n - n
-        flat, none = problem.metric.constant, np.full(len(self._least), np.inf)
+        flat = problem.metric.constant
         low, high = limits[0][:k] - problem.values[:k], limits[1][:k] - problem.values[:k]
-        squared = 0.0
+        squared, before = 0.0, -np.inf
         for _ in range(_ROUNDS):
             curved = self._slopes @ L
             A = np.concatenate((flat, curved))
-            A = np.concatenate((np.hstack((A, np.zeros((len(A), d)))), self._costs))
+            A = np.hstack((A, np.zeros((len(A), d))))
+            A = np.concatenate((A, self._costs, self._squares))
             tangents = self._heights - self._slopes @ problem.x
-            lower = np.concatenate((low, np.full(len(tangents), -np.inf), self._least))
+            costs = np.concatenate((self._least, self._parts))
+            lower = np.concatenate((low, np.full(len(tangents), -np.inf), costs))
+            none = np.full(len(costs), np.inf)
             z, best = self._solved(A, lower, np.concatenate((high, tangents, none)))
             if z is None:
                 return Bounded(np.inf, problem.x[:n], problem.x[n:])
@@ -142,10 +152,32 @@ class Tangents:
                 break
             squared = float(z @ self._W @ z) / 2 + float(self._g @ z)
             broken = self._broken(problem, limits, p)
-            if not len(broken) or squared >= radius_squared:
+            flat_costs = self._too_flat(z, squared)
+            gained = squared - before > _GAIN * squared
+            if squared >= radius_squared or not gained or not (len(broken) or len(flat_costs)):
                 break
+            before = squared
             self._add(p, broken)
+            self._add_squares(z, flat_costs)
         return Bounded(max(squared, 0.0), p[:n], p[n:])
+
+    def _too_flat(self, z: Floats, squared: float) -> Integers:
+        """Return coordinates whose cost at z is well below the square of what q is apart."""
+        d = len(self._weights)
+        missing = self._weights * (self._taken @ z[: self._lifted.n]) ** 2 - z[-d:]
+        return np.flatnonzero(missing > _FLAT * (squared + _FLAT) / d)
+
+    def _add_squares(self, z: Floats, coordinates: Integers) -> None:
+        """Add tangents of the squares at z: the cost is at least that of where q is."""
+        n, d = self._lifted.n, len(self._weights)
+        apart = self._taken[coordinates] @ z[:n]
+        rows = np.zeros((len(coordinates), n + 2 * d))
+        weights = self._weights[coordinates]
+        rows[:, :n] = -(2.0 * weights * apart)[:, None] * self._taken[coordinates]
+        rows[np.arange(len(coordinates)), n + d + coordinates] = 1.0
+        most = max(_LEAST, _MOST * d)
+        self._squares = np.concatenate((self._squares, rows))[-most:]
+        self._parts = np.concatenate((self._parts, -weights * apart**2))[-most:]
 
     def _solved(self, A: Floats, low: Floats, high: Floats) -> tuple[Floats | None, bool]:
         """Return the solution of the program with limits of A z, and whether it is the best.
@@ -202,8 +234,9 @@ class Tangents:
         slopes = side[:, None] * jacobian[rows]
         heights = limit - side * values[rows] + slopes @ p
         usable = np.isfinite(heights) & np.all(np.isfinite(slopes), axis=1)
-        self._slopes = np.concatenate((self._slopes, slopes[usable]))[-_MOST:]
-        self._heights = np.concatenate((self._heights, heights[usable]))[-_MOST:]
+        most = max(_LEAST, _MOST * fs.n)
+        self._slopes = np.concatenate((self._slopes, slopes[usable]))[-most:]
+        self._heights = np.concatenate((self._heights, heights[usable]))[-most:]
 
 
 def _holds(A: Floats, z: Floats, low: Floats, high: Floats) -> bool:
@@ -230,7 +263,7 @@ def _pieces(lattice: Lattice, j: int, near: float) -> list[tuple[float, float]]:
             corners.pop()
         corners.append(k)
     own = int(np.searchsorted(ends, near, side="right"))
-    pieces = sorted(zip(corners, corners[1:], strict=False), key=lambda ab: abs(sum(ab) / 2 - own))
+    pieces = sorted(pairwise(corners), key=lambda ab: abs(sum(ab) / 2 - own))
     lines = []
     for a, b in pieces[:_LINES]:
         slope = float((costs[b] - costs[a]) / (levels[b] - levels[a]))
