@@ -301,7 +301,7 @@ def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, An
 
 
 def daqp(
-    W: Any, g: Any, A: Any, lba: Any, uba: Any, proximal: float | None = None
+    W: Any, g: Any, A: Any, lba: Any, uba: Any, *, proximal: float | None = None
 ) -> tuple[Any, Any]:
     """Minimum d of d^T W d / 2 + g^T d with lba <= A d <= uba, and the multipliers of the rows.
 

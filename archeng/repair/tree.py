@@ -259,7 +259,7 @@ class Tree:
         q = relaxed.q[lattice.positions]
         outside = np.maximum(cell_low - q, q - cell_high) / s
         fractions = np.zeros(len(s))
-        for j in np.flatnonzero(node.low < node.high):
+        for j in np.flatnonzero(node.low < node.high).tolist():
             levels, ends = lattice.levels[j], lattice.ends[j]
             k = int(np.searchsorted(levels, relaxed.w[j], side="right")) - 1
             k = min(max(k, int(node.low[j])), int(node.high[j]) - 1)
@@ -269,7 +269,7 @@ class Tree:
                 edge = abs(float(self.x[lattice.positions[j]] - ends[k])) / s[j]
                 value = fractions[j] * (_BOTH + edge)
                 if value > score:
-                    best, score = (int(j), k), value
+                    best, score = (j, k), value
         for group in self.cells.lifted.groups:
             if fractions[group].max() > _AT_LEVEL:
                 self._split_group(node, group, relaxed)
