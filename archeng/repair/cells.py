@@ -16,7 +16,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.repair.certificate import CertifiedPoint, RepairKind
-from archeng.repair.cuts import Tangents
+from archeng.repair.cuts import Range, Tangents
 from archeng.repair.ladder import Attempt, Repairer
 from archeng.repair.lifted import LiftedSet
 from archeng.repair.problem import Problem, ProblemMaker, RowLimits
@@ -169,7 +169,10 @@ class CellRepairer(Repairer):
         ``radius`` is a distance within which cells are looked for, in deviations.
         """
         limits = self._between(x, low, high, radius)
-        bounded = self._tangents.bound(self._bound_problem(x), limits, radius**2)
+        near, (first, last) = x[self.lifted.lattice.positions], self.cell(low, high)
+        apart = np.maximum(np.maximum(first - near, near - last), 0.0)
+        node = Range(low, high, apart, radius**2)
+        bounded = self._tangents.bound(self._bound_problem(x), limits, node)
         if not np.isfinite(bounded.squared):
             return Relaxed(Outcome.INFEASIBLE)
         if self._tangents.convex.all() or bounded.squared >= radius**2:

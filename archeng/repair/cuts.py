@@ -49,8 +49,8 @@ _ROUNDS = 6  # of tangents in a node
 _GAIN = 1e-3  # relative gain of a round below which there is no other
 _HOLDS = 1e-7  # scaled violation of a curved row that needs no further tangent
 _COMMON = 1e-7  # scaled violation at which linear rows have a common point
-_MOST = 4  # tangents of each kind that are kept, for each coordinate; at least _LEAST
-_LEAST = 20
+_MOST = 4  # tangents of each kind that are kept, for each coordinate
+_LEAST = 20  # tangents of each kind that are kept, however few coordinates there are
 _FLAT = 0.03  # relative error of a squared distance that needs no further tangent
 _LINES = 8  # pieces of the cost of a coordinate that are used, those next to the sample
 _LISTED = 200  # levels up to which the cost of a coordinate is made convex
@@ -77,6 +77,15 @@ def convex_rows(fs: FeasibleSet) -> NDArray[np.bool_]:
             size = np.abs(values) + np.abs(tangent) + np.abs(value)
             convex &= (values >= tangent - _BELOW * size).all(axis=0)
     return np.asarray(convex)
+
+
+class Range(NamedTuple):
+    """Levels, from the numbers low to high (d,), and how far their cells are from the sample."""
+
+    low: Integers
+    high: Integers
+    apart: Floats
+    radius_squared: float  # a squared distance beyond which nothing is looked for
 
 
 class Bounded(NamedTuple):
@@ -117,31 +126,39 @@ class Tangents:
         """Rows t_i >= a + b w_i that make t_i the convex cost of a coordinate."""
         lattice, n = self._lifted.lattice, self._lifted.n
         d, width = len(weights), np.diag(problem.metric.L)[n:]
-        rows, least = [], []
+        rows, least, pieces = [], [], []
         for j, i in enumerate(lattice.positions):
             w0, near = problem.x[n + j], float(problem.x[i])
-            for slope, height in _pieces(lattice, j, near) if weights[j] > 0 else [(0.0, 0.0)]:
+            for a, b, slope, height in _pieces(lattice, j, near) if weights[j] > 0 else []:
                 row = np.zeros(n + 2 * d)
                 row[n + j], row[n + d + j] = -weights[j] * slope * width[j], 1.0
                 rows.append(row)
                 least.append(weights[j] * (height + slope * w0))
-        self._costs, self._least = np.array(rows), np.array(least)
+                pieces.append((j, a, b))
+        self._costs = np.array(rows).reshape(-1, n + 2 * d)
+        self._least = np.array(least)
+        self._pieces = np.array(pieces, dtype=np.intp).reshape(-1, 3).T
+        self._floor = np.hstack((np.zeros((d, n + d)), np.eye(d)))
         self._squares, self._parts = np.zeros((0, n + 2 * d)), np.zeros(0)
 
-    def bound(self, problem: Problem, limits: RowLimits, radius_squared: float) -> Bounded:
+    def bound(self, problem: Problem, limits: RowLimits, node: Range) -> Bounded:
         """Return the least squared distance; not all of it if it is beyond the radius."""
         fs, L, n = self._set, problem.metric.L, self._lifted.n
         k, d = fs.m - fs.n_nonlinear, fs.n - n
         flat = problem.metric.constant
         low, high = limits[0][:k] - problem.values[:k], limits[1][:k] - problem.values[:k]
         squared, before = 0.0, -np.inf
+        j, a, b = self._pieces
+        used = (node.low[j] < b) & (node.high[j] > a) & (node.low[j] < node.high[j])
+        floor = np.concatenate((self._weights * node.apart**2, self._least[used]))
+        lines = np.concatenate((self._floor, self._costs[used]))
         for _ in range(_ROUNDS):
             curved = self._slopes @ L
             A = np.concatenate((flat, curved))
             A = np.hstack((A, np.zeros((len(A), d))))
-            A = np.concatenate((A, self._costs, self._squares))
+            A = np.concatenate((A, lines, self._squares))
             tangents = self._heights - self._slopes @ problem.x
-            costs = np.concatenate((self._least, self._parts))
+            costs = np.concatenate((floor, self._parts))
             lower = np.concatenate((low, np.full(len(tangents), -np.inf), costs))
             none = np.full(len(costs), np.inf)
             z, best = self._solved(A, lower, np.concatenate((high, tangents, none)))
@@ -154,7 +171,7 @@ class Tangents:
             broken = self._broken(problem, limits, p)
             flat_costs = self._too_flat(z, squared)
             gained = squared - before > _GAIN * squared
-            if squared >= radius_squared or not gained or not (len(broken) or len(flat_costs)):
+            if squared >= node.radius_squared or not gained or not (len(broken) or len(flat_costs)):
                 break
             before = squared
             self._add(p, broken)
@@ -252,8 +269,8 @@ def _listed(lattice: Lattice) -> Floats:
     return (np.array(few) & lattice.ordered).astype(float)
 
 
-def _pieces(lattice: Lattice, j: int, near: float) -> list[tuple[float, float]]:
-    """Lines, slope and height, whose largest is the convex cost of the levels of a coordinate."""
+def _pieces(lattice: Lattice, j: int, near: float) -> list[tuple[int, int, float, float]]:
+    """Pieces of the convex cost of the levels of a coordinate: from, to, slope and height."""
     levels, ends = lattice.levels[j], lattice.ends[j]
     first, last = np.append(-np.inf, ends), np.append(ends, np.inf)
     costs = np.maximum(np.maximum(first - near, near - last), 0.0) ** 2
@@ -267,7 +284,7 @@ def _pieces(lattice: Lattice, j: int, near: float) -> list[tuple[float, float]]:
     lines = []
     for a, b in pieces[:_LINES]:
         slope = float((costs[b] - costs[a]) / (levels[b] - levels[a]))
-        lines.append((slope, float(costs[a] - slope * levels[a])))
+        lines.append((a, b, slope, float(costs[a] - slope * levels[a])))
     return lines
 
 
