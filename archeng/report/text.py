@@ -18,7 +18,7 @@ from archeng.records import (
     VariableAtBest,
 )
 from archeng.result import Result
-from archeng.surrogate import Optimality
+from archeng.surrogate import Neighbourhood, Optimality
 
 PARAMETER_HEADER = ("parameter", "value", "unit", "best objective per unit")
 OUTPUT_HEADER = ("output", "value", "unit")
@@ -135,6 +135,25 @@ def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
 
 def optimality_text(o: Optimality) -> str:
     """Return what speaks for the design being an optimum, in one sentence."""
+    if o.neighbours is None:
+        return _first_order_text(o)
+    around = _neighbours_text(o.neighbours)
+    if not o.radius:  # nothing is continuous
+        return around
+    return f"with the discrete variables held, {_first_order_text(o)}; {around}"
+
+
+def _neighbours_text(n: Neighbourhood) -> str:
+    """Say what is known of the designs with discrete variables changed."""
+    total = n.simulated + n.infeasible + n.predicted + n.open
+    text = (
+        f"of its {total} neighbours with one or two discrete variables changed {n.simulated} are "
+        f"simulated and not better, {n.infeasible} infeasible, {n.predicted} predicted to be worse"
+    )
+    return f"{text}, {n.open} not known" if n.open else text
+
+
+def _first_order_text(o: Optimality) -> str:
     text = (
         f"to first order {o.gain:.2g} more is expected within {o.radius:g} deviations of it, "
         f"{o.residual:.1e} of the objective within one ({o.residual_not_excluded:.1e} is not "
