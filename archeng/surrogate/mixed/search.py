@@ -169,7 +169,7 @@ class MixedAssisted(Handler[MixedSearch]):
         least = models.gain_of(c.GAIN * objective_size(past, self._limits)) if holds else 0.0
         if search.radius >= c.RADIUS_LEAST:
             near = Descent(self._set, self._wide, models, search.radius)
-            designs = self._better(near, past, x, least, rng)
+            designs = self._better(near, past, x, least, rng, times=0)
             if len(designs):
                 return replace(search, designs=designs, kind=TrialKind.PROMISED)
         search, designs = self._random(search, models, past, x, rng)
@@ -236,7 +236,7 @@ class MixedAssisted(Handler[MixedSearch]):
     ) -> Floats:
         """Return designs (k, n) that promise a gain, the best one first; not more than wanted.
 
-        ``times`` says how much longer than usual is looked for them.
+        ``times`` says how much longer than usual is looked for them; 0 is a quick look.
         """
         here = descent.fibres.at(x)
         chosen: list[Floats] = []
