@@ -10,6 +10,7 @@ from archeng.model.convert import (
     is_importable,
 )
 from archeng.model.declarations import Sense
+from archeng.model.domain import REAL, Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
 from archeng.model.from_casadi import from_nlp, from_opti
@@ -30,6 +31,9 @@ from archeng.model.pyomo import (
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.tables import (
+    BOUND,
+    bound_domains,
+    has_discrete,
     model_formulas,
     model_quantities,
     model_variables,
@@ -37,15 +41,18 @@ from archeng.model.tables import (
     text_table,
 )
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
-from archeng.model.variable import Variable
+from archeng.model.variable import Variable, plain_values
 
 __all__ = [
+    "BOUND",
     "DEFAULT_SHARE",
     "IMPORT_HINTS",
     "IMPORT_OPTIONS",
     "ONE_OBJECTIVE",
+    "REAL",
     "RESERVED",
     "Constraint",
+    "Domain",
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
@@ -60,6 +67,7 @@ __all__ = [
     "Variable",
     "all_values",
     "as_model",
+    "bound_domains",
     "check_import_options",
     "compile_model",
     "copy_of",
@@ -71,6 +79,7 @@ __all__ = [
     "from_opti",
     "from_pyomo",
     "from_scipy",
+    "has_discrete",
     "has_objective",
     "is_importable",
     "is_pyomo",
@@ -79,6 +88,7 @@ __all__ = [
     "model_variables",
     "number",
     "of_casadi",
+    "plain_values",
     "refuse_wide",
     "serialized",
     "set_params",
