@@ -18,6 +18,7 @@ from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.parameter_slopes import ParameterSlopes
+from archeng.model.parts_table import Item
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import (
     ModelValues,
@@ -30,6 +31,7 @@ from archeng.model.pyomo import (
     variables_by_name,
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
+from archeng.model.same_rows import Translation, translation
 from archeng.model.tables import (
     BOUND,
     bound_domains,
@@ -56,6 +58,7 @@ __all__ = [
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
+    "Item",
     "Model",
     "ModelValues",
     "Output",
@@ -64,6 +67,7 @@ __all__ = [
     "RowInfo",
     "RowKind",
     "Sense",
+    "Translation",
     "Variable",
     "all_values",
     "as_model",
@@ -94,5 +98,6 @@ __all__ = [
     "set_params",
     "text_table",
     "to_data",
+    "translation",
     "variables_by_name",
 ]

@@ -162,9 +162,9 @@ class Gate:
             self._check_values(full)
         if worst > 0 and not self.open_to_all:
             row = fs.rows[int(np.argmax(violations))]
-            shown = full if fs.lattice is None else Design(fs.variables, full)
+            shown = f"Design {full}" if fs.lattice is None else repr(Design(fs.variables, full))
             raise GateError(
-                f"Design {shown} violates {row} by {worst:.3g}; the simulator was not called. "
+                f"{shown} violates {row} by {worst:.3g}; the simulator was not called. "
                 "Designs must come from ask() unchanged."
             )
         return worst
@@ -177,7 +177,7 @@ class Gate:
                 value = next(numbers)
                 if not v.domain.contains(value):
                     raise GateError(
-                        f"{label} = {value:.17g} is not a value of this variable: expected "
+                        f"{label} = {value!r} is not a value of this variable: expected "
                         f"{v.domain.expected}. The simulator was not called. Designs must come "
                         "from ask() unchanged."
                     )
