@@ -47,7 +47,8 @@ def _panels(figure: Any, result: Result, free: list[int], prefix: str) -> None:
         v, values = result.variables_at_best[j], designs[:, j]
         style.dots(axes, calls, values, style.DOT)
         style.steps(axes, calls[after_first], values[best[after_first]], style.BLUE)
-        low, high = _view(values, v.lower, v.upper)
+        few = _all_levels(v)
+        low, high = _view(values if few is None else few, v.lower, v.upper)
         axes.set_ylim(low, high)
         for bound in (v.lower, v.upper) if v.domain.is_ordered else ():
             if low <= bound <= high:
@@ -55,6 +56,12 @@ def _panels(figure: Any, result: Result, free: list[int], prefix: str) -> None:
         _name_levels(axes, v, low, high)
         unit = f" [{short(v.unit, 12)}]" if v.unit else ""
         style.title(axes, short(v.name, 22) + unit, fontsize=9.5)
+
+
+def _all_levels(v: VariableAtBest) -> Floats | None:
+    """Return the values of a discrete variable that has a few; they are all shown."""
+    levels = v.domain.levels_between(v.lower, v.upper)
+    return levels if levels is not None and len(levels) <= _TICKS else None
 
 
 def _name_levels(axes: Any, v: VariableAtBest, low: float, high: float) -> None:
