@@ -7,7 +7,7 @@ import numpy as np
 
 from model import DENSITY, LENGTH, LIVE_LOAD, GRAVITY, MODULUS, WIDTH
 
-PARTS = (2, 8, 2)  # elements of a beam: over an overhang, between the supports, over the other
+PARTS = (1, 6, 1)  # elements of a beam: over an overhang, between the supports, over the other
 QUASI_PERMANENT = 0.3  # share of the live load that swings with the platform
 POISSON = 0.3
 

@@ -69,6 +69,26 @@ def weight(design: Design) -> float:
     return float(mass + 0.3 * design["bolts"] + design["plate"] * (2 - design["stiffener"]))
 
 
+def simulated_frame() -> Model:
+    """The same with an output: how fast it swings, and what it weighs as a formula."""
+    model = Model("simulated frame")
+    bolts = model.integer("bolts", lower=4, upper=16)
+    material = model.category("material", MATERIALS)
+    section = model.catalogue("section", table_rows(SECTIONS))
+    height = model.variable("height", lower=0.5, upper=2.0, unit="m")
+    frequency = model.output("frequency", unit="Hz")
+    model.subject_to(section["area"] * bolts >= 100, name="strength")
+    model.subject_to(frequency >= 4.0, name="frequency")
+    model.minimize(material["rho"] * section["mass"] * height + 0.3 * bolts, name="weight")
+    return model
+
+
+def swinging(design: Design) -> dict[str, float]:
+    """The output, by the names and attributes that the simulator gets."""
+    stiffness = design["material"]["E"] * design["section"]["area"] * design["bolts"] ** 0.5
+    return {"frequency": float(stiffness**0.5 / (10 * design["height"] ** 1.5))}
+
+
 def hand_made(model: Model | None = None, given: Sequence[Mapping[str, Any]] = DESIGNS) -> Result:
     """A result of these designs, without a search."""
     model = frame() if model is None else model
