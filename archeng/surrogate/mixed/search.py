@@ -66,6 +66,7 @@ class MixedAssisted(Handler[MixedSearch]):
     """ARCH with proposals by models over mixed designs, as a handler."""
 
     handles_simulated = True
+    handles_discrete = True
     state_type = MixedSearch
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -130,7 +131,7 @@ class MixedAssisted(Handler[MixedSearch]):
         careful = search.careful / 2 if held else c.MARGIN
         local = search.local
         if search.kind is TrialKind.LOCAL and local is not None:
-            local = self._closing.judged(local, outcomes)
+            local = self._closing.judged(local, population.repairs[0].x, outcomes)
         promised = search.kind is TrialKind.PROMISED
         return replace(
             search,
