@@ -37,6 +37,7 @@ from archeng.model import (
 from archeng.options import LIMIT_NAMES, OPTIONS
 from archeng.progress import duration
 from archeng.runner import solve
+from archeng.runner.options import full_start
 from archeng.runner.setup import check_limits_and_sense
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
@@ -168,6 +169,8 @@ def _of_study(
         if check_model is not None:
             check_model(model)
         check_limits_and_sense(model, target.options, simulator)
+        if "start" in target.options:
+            full_start(model, target.options["start"])
         yield model, _study_data(target)
 
 
