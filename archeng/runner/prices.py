@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats
 from archeng.ledger import Ledger
-from archeng.model import BOUND, FeasibleSet, ParameterSlopes
+from archeng.model import FeasibleSet, ParameterSlopes
 from archeng.outcomes import Limits, PastCalls
 from archeng.records import CallRecord, ParameterSensitivity, RowAtBest
 from archeng.simulator import output_vector
 from archeng.surrogate import frame_at, gradients, multipliers
 
 _AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
+_BOUND = "bounds of "  # in the names of rows that are bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +148,8 @@ def _declared(
         if name in position:
             owner[k] = position[name]
             sides[k] = prices.sides[owner[k]]
-        elif variable and BOUND + variable in position:
-            j = position[BOUND + variable]
+        elif variable and _BOUND + variable in position:
+            j = position[_BOUND + variable]
             size = max(abs(values[k]), 1.0)
             if prices.active[j] and max(above, below) >= -1e-6 * size:
                 owner[k], sides[k] = j, 1.0 if above >= below else -1.0
