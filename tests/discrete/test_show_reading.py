@@ -281,3 +281,30 @@ def test_a_stored_design_that_is_none_of_the_values_is_refused(tmp_path: Path) -
     off[0] += 0.5
     with pytest.raises(JournalError, match="a design that the model does not allow"):
         check_designs(tmp_path / "run.db", compile_model(frame()), [replace(call, x=off)])
+
+
+# -- asked and told, and swept -----------------------------------------------------------------
+
+
+def test_candidates_are_asked_for_by_names() -> None:
+    with_names = archeng.Run(frame(), seed=1, max_evaluations=6, settings=PLAIN)
+    while not with_names.stopped:
+        candidates = with_names.ask()
+        designs = [c.design for c in candidates if c.design is not None]
+        assert all(d["material"] in MATERIALS and type(d["bolts"]) is int for d in designs)
+        with_names.tell([None if c.design is None else weight(c.design) for c in candidates])
+    assert with_names.result().fun == run(frame(), seed=1, max_evaluations=6, settings=PLAIN).fun
+
+
+def test_a_sweep_as_a_table_has_names() -> None:
+    model = Model("m")
+    material = model.category("material", MATERIALS)
+    bolts = model.integer("bolts", lower=4, upper=8)
+    price = model.parameter("price", 1.0)
+    model.minimize(material["rho"] * price + bolts)
+    table = archeng.sweep(
+        model, parameters={"price": [1.0, 2.0]}, seed=1, max_evaluations=6
+    ).to_pandas()
+    assert table["material"].tolist() == ["AlMg3", "AlMg3"]
+    assert table["bolts"].tolist() == [4, 4]
+    assert table["bolts"].dtype.kind == "i"
