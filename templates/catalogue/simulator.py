@@ -41,8 +41,8 @@ def simulator(design):
 def points(overhang):
     """Return the ends of the elements of a beam, from 0 to its length."""
     ends = (0.0, overhang, LENGTH - overhang, LENGTH)
-    parts = [np.linspace(a, b, n + 1)[1:] for a, b, n in zip(ends[:-1], ends[1:], PARTS, strict=True)]
-    return np.concatenate(([0.0], *parts))
+    parts = zip(ends[:-1], ends[1:], PARTS, strict=True)
+    return np.concatenate(([0.0], *(np.linspace(a, b, n + 1)[1:] for a, b, n in parts)))
 
 
 def tributary(places):
