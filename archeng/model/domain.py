@@ -236,7 +236,7 @@ class Domain:
     @classmethod
     def from_stored(cls, data: Any) -> Domain:
         """Return the domain of :meth:`to_stored`."""
-        return cls(Kind[data]) if isinstance(data, str) else cls.from_data(data)
+        return cls(Kind[data]) if isinstance(data, str) else cls.from_data(dict(data))
 
     @classmethod
     def from_data(cls, record: Mapping[str, Any]) -> Domain:

@@ -120,7 +120,7 @@ class PartsTable:
     def from_data(cls, data: Mapping[str, Any]) -> PartsTable:
         """Return the table of :meth:`to_data`."""
         names = tuple(map(str, data["names"]))
-        columns = {str(c): tuple(values) for c, values in data["columns"].items()}
+        columns = {str(c): tuple(values) for c, values in dict(data["columns"]).items()}
         if not names or len(set(names)) < len(names):
             raise ValueError(f"a table of the rows {list(names)}")
         for column, values in columns.items():

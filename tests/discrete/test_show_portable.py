@@ -14,7 +14,7 @@ from discrete_models import MATERIALS, SECTIONS, design, frame, table_rows
 
 from archeng import Design, Model
 from archeng.codec import decode, encode, loads
-from archeng.errors import ModelError
+from archeng.errors import ArchengError, ModelError
 from archeng.model import Variable, compile_model, differences, from_data, to_data, translation
 from archeng.model.parts_table import Item
 
@@ -198,3 +198,46 @@ def test_variables_are_pickled() -> None:
         again = pickle.loads(pickle.dumps(variable))
         assert again.domain == variable.domain
         assert replace(again, name="other").domain == variable.domain
+
+
+# -- damaged data ---------------------------------------------------------------------------------
+
+INSIDE: list[Any] = [None, -1, 2**70, 1e308, float("nan"), "x", "S355", [], {}, [None], True, 0.5]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Places of everything inside of nested lists and dictionaries."""
+    inner = data.items() if isinstance(data, dict) else []
+    inner = enumerate(data) if isinstance(data, list) else inner
+    return [path, *(place for key, value in inner for place in places(value, (*path, key)))]
+
+
+def damaged(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """A copy with another value at a place."""
+    if not place:
+        return value
+    new = data.copy()
+    new[place[0]] = damaged(data[place[0]], place[1:], value)
+    return new
+
+
+@pytest.mark.parametrize("number", [2, 3, 4], ids=["choice", "category", "catalogue"])
+def test_whatever_stands_in_a_stored_table_ends_in_a_model_or_an_error(number: int) -> None:
+    data = data_of(frame())
+    record = data["variables"][number]
+    refused = 0
+    for place in places(record):
+        if not place or place[0] not in ("domain", "choices", "table"):
+            continue
+        for value in INSIDE:
+            variables = damaged(data["variables"], (number, *place), value)
+            try:
+                model = from_data({**data, "variables": variables})
+                fs = compile_model(model)
+                text = str(model) + str(Design(model.variables, design(frame()).x))
+            except ArchengError:
+                refused += 1
+                continue
+            assert fs.lattice is not None
+            assert text
+    assert refused > 20

@@ -191,7 +191,12 @@ def test_a_result_file_keeps_tables_and_is_readable_by_others(tmp_path: Path) ->
         (2, {"domain": "choice"}),
         (3, {"domain": "category", "table": {"names": ["a", "a"], "columns": {}}}),
         (3, {"domain": "category", "table": {"names": ["a"], "columns": {"E": [1, 2]}}}),
+        (3, {"domain": "category", "table": {"names": ["a"], "columns": None}}),
+        (3, {"domain": "category", "table": ["a"]}),
         (3, {"domain": "nonsense"}),
+        (3, "NONSENSE"),
+        (3, ["REAL"]),
+        (3, None),
         (3, {"domain": "catalogue"}),
     ],
 )
