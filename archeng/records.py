@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.model import Output, Parameter
+from archeng.model import REAL, Domain, Output, Parameter, Variable, plain_values
 
 Floats = NDArray[np.float64]
 
@@ -239,13 +239,19 @@ class ParameterSensitivity:
 
 @dataclass(frozen=True)
 class VariableAtBest:
-    """A scalar variable at the best design."""
+    """A scalar variable at the best design; ``value`` is its flat number."""
 
     name: str
     value: float
     lower: float
     upper: float
     unit: str
+    domain: Domain = REAL
+
+    @property
+    def written(self) -> Any:
+        """The value as the engineer writes it: a number, or the name of a row."""
+        return self.domain.plain(self.value)
 
 
 @dataclass(frozen=True)
@@ -289,13 +295,14 @@ def entries_of(output: Output, value: Any) -> dict[str, Any]:
 def call_table(
     calls: Sequence[CallRecord],
     columns: Sequence[str],
-    variables: Sequence[str],
+    variables: Sequence[Variable],
     outputs: Sequence[Output] = (),
 ) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of calls: fields of the records, extras, designs.
 
     An extra that a call lacks is None. A variable that is named like another column gets
-    ``design.`` in front. ``outputs`` are those that the model declares.
+    ``design.`` in front; rows of tables are there by their names. ``outputs`` are those that the
+    model declares.
     """
     all_extras = [extras_of(call, outputs) for call in calls]
     extra = list(dict.fromkeys(name for extras in all_extras for name in extras))
@@ -303,5 +310,6 @@ def call_table(
     rows = []
     for call, extras in zip(calls, all_extras, strict=True):
         fields = (getattr(call, name) for name in columns)
-        rows.append([*fields, *map(extras.get, extra), *map(float, call.x)])
-    return [*taken, *(f"design.{name}" if name in taken else name for name in variables)], rows
+        rows.append([*fields, *map(extras.get, extra), *plain_values(variables, call.x)])
+    names = (name for v in variables for name in v.element_names())
+    return [*taken, *(f"design.{name}" if name in taken else name for name in names)], rows

@@ -116,6 +116,8 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         }
     if data.get("parameters"):
         options["parameters"] = dict(data["parameters"])
+    if data.get("start"):
+        options["start"] = dict(data["start"])
     if data.get("settings"):
         options["settings"] = Settings(**data["settings"])
     workers = None
@@ -279,7 +281,23 @@ def _parameter(key: str, value: Any) -> None:
         )
 
 
-_OF_ANY_NAME: Mapping[str, Check] = {"simulated": _limits, "parameters": _parameter}
+def _start(key: str, value: Any) -> None:
+    """Check where a variable begins: ``8``, ``"IPE 200"``, or a list for a vector."""
+    entries = np.array(value, dtype=object).reshape(-1).tolist()
+    for entry in entries if not isinstance(value, dict) else [value]:
+        number = isinstance(entry, int | float) and np.isfinite(entry)
+        if not number and not isinstance(entry, str):
+            raise SettingsError(
+                f'{key} must be a number, a name such as "IPE 200", or a list of them, got '
+                f"{value!r}."
+            )
+
+
+_OF_ANY_NAME: Mapping[str, Check] = {
+    "simulated": _limits,
+    "parameters": _parameter,
+    "start": _start,
+}
 """Sections whose keys are names of the model, with the check of their values."""
 
 _FILES: Mapping[str, Check] = {

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 DIGITS = 8
 """Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
+_MANY = 12  # numbers of a list that a message names
 MOST_LEVELS = 100_000
 """Values that a discrete variable may have: they are listed one by one."""
 
@@ -48,7 +49,7 @@ class Domain:
     """A kind of variable, with the list or the table of its values."""
 
     kind: Kind = Kind.REAL
-    choices: tuple[float, ...] = ()  # ascending numbers of a CHOICE, as they were written
+    choices: tuple[int | float, ...] = ()  # ascending numbers of a CHOICE, as they were written
     table: PartsTable | None = None  # of a CATEGORY or CATALOGUE
 
     @property
@@ -134,13 +135,23 @@ class Domain:
         """
         if self.kind is Kind.REAL:
             return float(number)
-        if self.kind in (Kind.INTEGER, Kind.BINARY):
-            return int(number) if number == round(number) else float(number)
-        found = np.flatnonzero(self._listed == number)
-        if not len(found):
+        if not self.contains(number):
             return float(number)
-        position = int(found[0])
+        if self.kind in (Kind.INTEGER, Kind.BINARY):
+            return int(number)
+        position = int(np.searchsorted(self._listed, number))
         return self.choices[position] if self.table is None else self.table.items[position]
+
+    def plain(self, number: float) -> Any:
+        """Return the same for tables and files: rows by their names alone."""
+        value = self.value(number)
+        return str(value) if isinstance(value, str) else value
+
+    def contains(self, number: float) -> bool:
+        """Whether the variable may take a number, whatever its bounds are."""
+        if self.kind is Kind.INTEGER:
+            return float(number).is_integer()
+        return self.kind is Kind.REAL or bool(np.any(self._listed == number))
 
     def number(self, label: str, value: Any) -> float:
         """Return the flat number of what an engineer wrote; rows of tables by their names."""
@@ -151,21 +162,58 @@ class Domain:
                 raise ValueError("a text")
             return float(value)
         except (TypeError, ValueError) as error:
-            expected = "a number" if self.table is None else f"one of {self.table.some_names()}"
             raise ModelError(
-                f"Variable {label!r}: expected {expected}, got {shown(value)}."
+                f"Variable {label!r}: expected {self.expected}, got {shown(value)}."
             ) from error
+
+    @property
+    def expected(self) -> str:
+        """What a value of the variable is, for messages."""
+        if self.table is not None:
+            return f"one of {self.table.some_names()}"
+        if self.kind is Kind.CHOICE:
+            more = ", ..." if len(self.choices) > _MANY else ""
+            return f"one of {', '.join(map(str, self.choices[:_MANY]))}{more}"
+        names = {Kind.REAL: "a number", Kind.INTEGER: "a whole number", Kind.BINARY: "0 or 1"}
+        return names[self.kind]
+
+    def check_value(self, label: str, number: float) -> None:
+        """Raise if a number, or the number of a row, is no value of the variable."""
+        if self.contains(number):
+            return
+        near = ""
+        if self.choices and np.isfinite(number):
+            levels = self._listed
+            around = (*levels[levels < number][-1:], *levels[levels > number][:1])
+            near = f" The nearest: {' and '.join(map(self.shown, around))}."
+        raise ModelError(f"Variable {label!r}: expected {self.expected}, got {number:g}.{near}")
 
     def shown(self, number: float) -> str:
         """Return a value or a bound as tables show it, infinities and unset ones as a dash.
 
-        The bound next to zero that stands for an open interval is shown as 0.
+        The bound next to zero that stands for an open interval is shown as 0. Values of discrete
+        variables are shown as they were written.
         """
         if not np.isfinite(number):
             return "-"
-        if self.table is not None:
+        if self.is_discrete and self.contains(number):
             return str(self.value(number))
         return "0" if abs(number) < np.finfo(float).tiny else f"{number:.{DIGITS}g}"
+
+    def value_shown(self, number: float, digits: int = DIGITS) -> str:
+        """Return what was computed, with so many digits if it is a real number."""
+        return self.shown(number) if self.is_discrete else f"{number:.{digits}g}"
+
+    def bound_shown(self, number: float) -> str:
+        """Return a bound as tables show it; without an order there is none."""
+        return self.shown(number) if self.is_ordered else "-"
+
+    @property
+    def summary(self) -> str:
+        """The kind and how many values there are, for tables."""
+        if self.table is not None:
+            return f"{self.kind.value} of {len(self.table.names)} rows"
+        return f"choice of {len(self.choices)}" if self.choices else self.kind.value
 
     def to_data(self) -> dict[str, Any]:
         """Return what a stored model says of it: nothing of real numbers, as it always was."""
@@ -178,15 +226,30 @@ class Domain:
             data["table"] = self.table.to_data()
         return data
 
+    def to_stored(self) -> Any:
+        """Return what a file says of it beside the other fields of its variable.
+
+        A real one is the text that it always was.
+        """
+        return self.to_data() if self.is_discrete else self.kind.name
+
+    @classmethod
+    def from_stored(cls, data: Any) -> Domain:
+        """Return the domain of :meth:`to_stored`."""
+        return cls(Kind[data]) if isinstance(data, str) else cls.from_data(dict(data))
+
     @classmethod
     def from_data(cls, record: Mapping[str, Any]) -> Domain:
         """Return the domain of a stored variable."""
-        table = record.get("table")
-        return cls(
-            Kind(record.get("domain", Kind.REAL)),
-            tuple(record.get("choices", ())),
-            None if table is None else PartsTable.from_data(table),
-        )
+        kind, table = Kind(record.get("domain", Kind.REAL)), record.get("table")
+        choices = tuple(record.get("choices", ()))
+        steps = np.diff(np.array(choices, dtype=float))
+        has_table = kind in (Kind.CATEGORY, Kind.CATALOGUE)
+        if has_table != (table is not None) or (kind is Kind.CHOICE) != bool(choices):
+            raise ValueError(f"a {kind.value} with the wrong list or table of values")
+        if not np.all(steps > 0) or not np.all(np.isfinite(choices)):
+            raise ValueError(f"the numbers {choices} are not ascending")
+        return cls(kind, choices, None if table is None else PartsTable.from_data(table))
 
 
 REAL = Domain()

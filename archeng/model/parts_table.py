@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from archeng.checks import shown
+from archeng.checks import did_you_mean, shown
 from archeng.errors import ModelError
 
 _NAME_COLUMN = "name"  # the column of names if there is one of that name
 _MANY = 6  # names that a message lists
+_ALIKE = 0.6  # ratio of difflib from which on a name may be meant
 MOST_ROWS = 10_000
 """Rows that a table may have."""
 
@@ -65,8 +66,13 @@ class PartsTable:
     def position(self, label: str, name: str) -> int:
         """Return the number of a row; raise `ModelError` if there is none of that name."""
         if name not in self.names:
+            alike = {_folded(known): known for known in reversed(self.names)}
+            hint = did_you_mean(_folded(name), alike, _ALIKE)
+            for folded, known in alike.items():
+                hint = hint.replace(f" {folded}?", f" {known!r}?")
             raise ModelError(
-                f"Variable {label!r}: no row is called {name!r}; there are {self.some_names()}."
+                f"Variable {label!r}: no row is called {str(name)!r}; there are "
+                f"{self.some_names()}.{hint}"
             )
         return self.names.index(name)
 
@@ -113,8 +119,14 @@ class PartsTable:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> PartsTable:
         """Return the table of :meth:`to_data`."""
-        columns = {str(c): tuple(values) for c, values in data["columns"].items()}
-        return cls(tuple(map(str, data["names"])), columns)
+        names = tuple(map(str, data["names"]))
+        columns = {str(c): tuple(values) for c, values in dict(data["columns"]).items()}
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"a table of the rows {list(names)}")
+        for column, values in columns.items():
+            if len(values) != len(names):
+                raise ValueError(f"column {column!r} has not one entry for each row")
+        return cls(names, columns)
 
 
 def read_table(label: str, source: Any, key: str | None = None) -> PartsTable:
@@ -230,6 +242,11 @@ def _key(label: str, rows: list[dict[str, Any]], key: str | None) -> str:
     if _NAME_COLUMN in columns:
         return _NAME_COLUMN
     return texts[0] if texts else columns[0]
+
+
+def _folded(name: str) -> str:
+    """Return a name without blanks and capitals, which people mix up."""
+    return "".join(name.split()).casefold()
 
 
 def _is_number(value: Any) -> bool:

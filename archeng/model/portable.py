@@ -17,6 +17,7 @@ import numpy as np
 
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
+from archeng.model.domain_changes import DOMAIN_KEYS, domain_changes
 from archeng.model.model import Model, imported
 from archeng.model.quantities import Output, Parameter
 from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
@@ -138,6 +139,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     for what in ("parameter", "output"):
         changes += _compare(what, *(_by_name(data.get(f"{what}s", ())) for data in (old, new)))
     changes += _compare("variable", variables, new_variables)
+    changes += [
+        change
+        for name in variables
+        if name in new_variables
+        for change in domain_changes(name, variables[name], new_variables[name])
+    ]
     changes += _compare("constraint", rows, new_rows)
     if goal != new_goal:
         changes.append("the objective")
@@ -280,6 +287,8 @@ def _compare(what: str, old: _Named, new: _Named) -> list[str]:
     changes += [f"{what} {name!r} is new" for name in new if name not in old]
     for name in old:
         for key, value in old[name].items():
+            if key in DOMAIN_KEYS:
+                continue
             if name in new and new[name].get(key) != value:
                 change = "" if key == "formula" else f": {value} became {new[name].get(key)}"
                 changes.append(f"{what} {name!r}, {key}{change}")

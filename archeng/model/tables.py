@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archeng.model.domain import DIGITS, REAL
+from archeng.model.domain import REAL, Domain
 from archeng.model.formulas import formulas_of
 from archeng.model.variable import Floats, Variable
 
@@ -30,18 +30,44 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *(line(r) for r in rows)])
 
 
+BOUND = "bounds of "
+"""In the names of rows that are bounds, before the variable."""
+
 number = REAL.shown  # rows, and what is computed, are real numbers
 _violation = REAL.violation
 
 
 def model_variables(variables: Sequence[Variable]) -> str:
     """Return a table of the declared variables."""
+    discrete = has_discrete(variables)
     rows = [
-        (label, *map(v.domain.shown, numbers), v.unit or "-")
+        (
+            label,
+            *([v.domain.summary] if discrete else []),
+            *map(v.domain.bound_shown, bounds),
+            v.domain.shown(start),
+            v.unit or "-",
+        )
         for v in variables
-        for label, *numbers in zip(v.element_names(), v.lower, v.upper, v.start, strict=True)
+        for label, start, *bounds in zip(v.element_names(), v.start, v.lower, v.upper, strict=True)
     ]
-    return text_table(("variable", "lower", "upper", "start", "unit"), rows)
+    kind = ("kind",) if discrete else ()
+    return text_table(("variable", *kind, "lower", "upper", "start", "unit"), rows)
+
+
+def bound_domains(variables: Sequence[Variable]) -> dict[str, Domain]:
+    """Return the domains of discrete variables by the names of the rows that are their bounds."""
+    return {
+        f"{BOUND}{label}": v.domain
+        for v in variables
+        if v.domain.is_discrete
+        for label in v.element_names()
+    }
+
+
+def has_discrete(variables: Sequence[Variable]) -> bool:
+    """Whether tables of these variables need a column for their kinds."""
+    return any(v.domain.is_discrete for v in variables)
 
 
 def model_quantities(parameters: Sequence[Parameter], outputs: Sequence[Output]) -> str:
@@ -97,6 +123,7 @@ class Violation:
     upper: float
     violation: float
     source: str
+    domain: Domain = REAL
 
 
 @dataclass(frozen=True)
@@ -119,7 +146,7 @@ class ViolationTable:
         entries = []
         for e in self.entries:
             low, high = limits.get(e.name, (e.lower, e.upper))
-            violation = _violation(e.value, low, high)
+            violation = e.domain.violation(e.value, low, high)
             entries.append(replace(e, lower=low, upper=high, violation=violation))
         return ViolationTable(tuple(entries))
 
@@ -139,14 +166,20 @@ class ViolationTable:
         rows = [
             (
                 e.name,
-                "undefined" if not np.isfinite(e.value) else f"{e.value:.{DIGITS}g}",
-                number(e.lower),
-                number(e.upper),
-                f"{e.violation:.3g}" if e.violation > 0 else "ok",
+                e.domain.value_shown(e.value) if np.isfinite(e.value) else "undefined",
+                e.domain.bound_shown(e.lower),
+                e.domain.bound_shown(e.upper),
+                _how_far(e),
             )
             for e in self.entries
         ]
         return text_table(("constraint", "value", "lower", "upper", "violation"), rows)
+
+
+def _how_far(e: Violation) -> str:
+    if e.violation > 0 and e.domain.is_discrete and not e.domain.contains(e.value):
+        return "not a value of this variable"
+    return f"{e.violation:.3g}" if e.violation > 0 else "ok"
 
 
 def violation_table(
@@ -160,7 +193,7 @@ def violation_table(
             value = next(flat)
             if np.isfinite(a) or np.isfinite(b):
                 bound = v.domain.violation(value, a, b)
-                entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
+                entries.append(Violation(f"{BOUND}{label}", value, a, b, bound, "", v.domain))
     left = iter(values.tolist())
     for c in constraints:
         for label, a, b in zip(c.row_names(), *c.limits(), strict=True):

@@ -93,6 +93,10 @@ class Variable:
         flat = array.reshape(-1, order="F").tolist()
         return np.array([self.domain.number(self.name, v) for v in flat], dtype=float)
 
+    def plain(self, flat: Floats) -> list[Any]:
+        """Return flat values (size,) as the engineer wrote them: numbers, and names of rows."""
+        return [self.domain.plain(number) for number in flat.tolist()]
+
     def to_data(self) -> dict[str, Any]:
         """Return the variable as JSON data; infinities and unset values are None."""
         return {
@@ -123,6 +127,18 @@ def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
     for flat in range(int(np.prod(shape, dtype=int))):
         index = np.unravel_index(flat, shape, order="F")
         yield f"{name}[{','.join(str(int(i)) for i in index)}]"
+
+
+def plain_values(variables: Sequence[Variable], x: Floats) -> list[Any]:
+    """Return a flat vector (n,) as the engineer wrote it, for tables and files.
+
+    Floats of real variables, whole numbers of integers, numbers of choices, names of rows.
+    """
+    values, first = [], 0
+    for v in variables:
+        values += v.plain(x[first : first + v.size])
+        first += v.size
+    return values
 
 
 def make_variable(

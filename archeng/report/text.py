@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.model.tables import number, text_table
+from archeng.model import REAL, Domain, bound_domains, number, text_table
 from archeng.records import (
     Activity,
     ParameterSensitivity,
@@ -54,7 +54,7 @@ def result_text(result: Result) -> str:
         parts += ["", text_table((title, "value"), others)]
     active = [r for r in result.rows if r.active]
     if active:
-        parts += ["", _rows(active)]
+        parts += ["", _rows(active, bound_domains(result.variables))]
     if any(a.active for a in result.activity):
         parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
     if any(np.isfinite(r.value) for r in result.rows):
@@ -130,7 +130,8 @@ def simulated_table(
 
 def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
     """Return name, value, unit and bounds of a variable."""
-    return v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper)
+    value, bounds = v.domain.value_shown(v.value), map(v.domain.bound_shown, (v.lower, v.upper))
+    return v.name, value, v.unit or "-", *bounds
 
 
 def optimality_text(o: Optimality) -> str:
@@ -212,14 +213,15 @@ def _output(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _rows(rows: Sequence[RowAtBest]) -> str:
+def _rows(rows: Sequence[RowAtBest], domains: Mapping[str, Domain]) -> str:
     lines = []
     for r in rows:
+        domain = domains.get(r.name, REAL)
         at_upper = np.isfinite(r.upper) and (
             not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
         )
         sign, limit = ("<=", r.upper) if at_upper else (">=", r.lower)
         value = 0.0 if limit == 0 and r.kind != "equality" else r.value
-        cells = (r.name, f"{value:.8g}", f"{sign} {number(limit)}", r.kind, r.source or "-")
-        lines.append(cells)
+        shown, end = domain.value_shown(value), f"{sign} {domain.bound_shown(limit)}"
+        lines.append((r.name, shown, end, r.kind, r.source or "-"))
     return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

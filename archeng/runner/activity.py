@@ -33,6 +33,8 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
         | (values <= fs.lower + near)
         | (values >= fs.upper - near)
     )
+    if fs.lattice is not None:  # the first and the last of things without an order are no limits
+        active[: len(fs.bounded)] &= ~np.isin(fs.bounded, fs.lattice.categories)
     return tuple(
         RowAtBest(
             name=info.name,

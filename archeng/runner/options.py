@@ -115,10 +115,7 @@ def start_point(
     """
     fs = feasible_set
     if start is not None:
-        try:
-            x = fs.reduce(model.flat(start))
-        except (ModelError, TypeError, ValueError) as error:
-            raise SettingsError(f"start: {error}") from error
+        x = fs.reduce(full_start(model, start))
         if not np.all(np.isfinite(x)):
             raise SettingsError(f"start must be finite, got {shown(start)}.")
         return x
@@ -128,6 +125,20 @@ def start_point(
     with np.errstate(invalid="ignore"):
         middle = (low + high) / 2
     return np.where(np.isnan(fs.start), middle, fs.start)
+
+
+def full_start(model: Model, start: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
+    """Return the full vector of the option; in a mapping, what is written must be a value."""
+    try:
+        full = model.flat(start)
+        if isinstance(start, Mapping):
+            numbers = iter(full.tolist())
+            for v in model.variables:
+                for name in v.element_names():
+                    v.domain.check_value(name, next(numbers))
+    except (ModelError, TypeError, ValueError) as error:
+        raise SettingsError(f"start: {error}") from error
+    return full
 
 
 @one_thread

@@ -11,7 +11,7 @@ import numpy as np
 
 from archeng.checks import file_path, flag, needed, shown
 from archeng.errors import JournalError, SettingsError
-from archeng.model import as_model, number, text_table
+from archeng.model import as_model, number, plain_values, text_table
 from archeng.result import Result
 from archeng.runner.reading import read_journal
 from archeng.runner.solve import resume, solve
@@ -58,7 +58,7 @@ class Sweep:
                 "objective": result.fun,
                 "status": result.status.name.lower(),
                 "calls": result.nfev,
-                **dict(zip(names, result.x.tolist(), strict=True)),
+                **dict(zip(names, plain_values(result.variables, result.x), strict=True)),
             }
             for point, result in zip(self.points, self.results, strict=True)
         ]

@@ -55,9 +55,9 @@ class Closing:
             local = search.moved(local, calls, position)
         return search.advanced(local, calls) if local.ended is None else local
 
-    def judged(self, local: LocalState, outcomes: Outcomes) -> LocalState:
-        """Return the local search after its design was simulated."""
-        search = next(iter(self._fibres.values())).local  # judging does not look at the set
+    def judged(self, local: LocalState, x: Floats, outcomes: Outcomes) -> LocalState:
+        """Return the local search after its design x (n,) was simulated."""
+        search = self._at(x).local
         return search.judged(local, float(outcomes.objectives[0]), outcomes.simulated[0])
 
     def design(self, x: Floats, y: Floats) -> Floats:

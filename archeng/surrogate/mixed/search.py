@@ -134,7 +134,7 @@ class MixedAssisted(Handler[MixedSearch]):
         careful = search.careful / 2 if held else c.MARGIN
         local = search.local
         if search.kind is TrialKind.LOCAL and local is not None:
-            local = self._closing.judged(local, outcomes)
+            local = self._closing.judged(local, population.repairs[0].x, outcomes)
         better = improved and search.kind is not TrialKind.LOCAL
         radius = search.radius
         if search.kind is TrialKind.PROMISED:
