@@ -20,10 +20,13 @@ from archeng.handlers import (
     Resampling,
     StochasticRanking,
 )
+from archeng.model import FeasibleSet
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
 from archeng.surrogate import Assisted
+
+_NAMED = 4  # discrete variables that a message names
 
 
 def _arch(parts: HandlerParts) -> Handler[Any]:
@@ -43,6 +46,9 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
 }
 """What makes each handler. They check their options and whether they suit the model themselves."""
 
+DISCRETE = ("arch", "arch-nearest")
+"""Handlers that can search over discrete variables: their repair ends at levels."""
+
 
 def make_handler(
     repairer: Repairer,
@@ -61,10 +67,11 @@ def make_handler(
     ------
     SettingsError
         If it cannot handle the rows of the model or simulated constraints, or would simulate
-        designs that violate explicit ones without ``simulator_defined_everywhere=True``, or has
-        other options.
+        designs that violate explicit ones without ``simulator_defined_everywhere=True``, or cannot
+        search over the model's discrete variables, or has other options.
     """
     limits = limits or Limits()
+    _refuse_discrete(repairer.feasible_set, settings.handler)
     parts = HandlerParts(repairer, team, settings, wide, limits, taught)
     handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
@@ -79,3 +86,15 @@ def make_handler(
             '...). Otherwise use "arch", which never does.'
         )
     return handler
+
+
+def _refuse_discrete(fs: FeasibleSet, name: str) -> None:
+    """Raise if a model has discrete variables and the handler knows nothing of levels."""
+    if fs.lattice is None or name in DISCRETE:
+        return
+    discrete = [fs.free_names[i] for i in fs.lattice.positions]
+    named = ", ".join(discrete[:_NAMED]) + (", ..." if len(discrete) > _NAMED else "")
+    raise SettingsError(
+        f"handler={name!r} searches over real variables only, and the model has discrete ones "
+        f"({named}); use {' or '.join(repr(handler) for handler in DISCRETE)}."
+    )
