@@ -16,6 +16,7 @@ from archeng.diagnose.designs import LAST_SEARCHES, DesignSearch, feasible_share
 from archeng.diagnose.diagnosis import Conflict, Diagnosis
 from archeng.diagnose.explain import explained
 from archeng.diagnose.intervals import inner_box
+from archeng.diagnose.discrete import at_levels
 from archeng.diagnose.limits import LimitKind, LimitSystem, system_of
 from archeng.diagnose.oracle import Oracle
 from archeng.errors import ModelError
@@ -75,6 +76,14 @@ def diagnose(
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
+    if not any(variable.domain.is_discrete for variable in model.variables):
+        return _examine_real(model, seed, samples)[0]
+    diagnosis, oracle = _examine_real(model.relaxed(), seed, samples)
+    return at_levels(model, diagnosis, oracle, np.random.default_rng(seed))
+
+
+def _examine_real(model: Model, seed: int, samples: int) -> tuple[Diagnosis, Oracle]:
+    """Examine a model of real variables."""
     rng = np.random.default_rng(seed)
     system = system_of(model, rng)
     box = inner_box(system)
@@ -105,9 +114,9 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         "notes": () if compiled is None else compiled.notes,
     }
     if len(designs) == 0:
-        return _infeasible(oracle, cores, common)
+        return _infeasible(oracle, cores, common), oracle
     common["share"] = feasible_share(system, samples, rng)
-    return _feasible(oracle, search, designs, common)
+    return _feasible(oracle, search, designs, common), oracle
 
 
 def _only_point(oracle: Oracle) -> Floats:

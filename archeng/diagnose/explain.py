@@ -58,7 +58,7 @@ def explained(oracle: Oracle, core: Core) -> Conflict:
         members.append(
             Member(
                 name=quantity.name,
-                demand=_demands(quantity, [system.limits[k] for k in limits]),
+                demand=demands(quantity, [system.limits[k] for k in limits]),
                 kind=str(system.limits[limits[0]].kind),
                 source=quantity.source,
                 change=next((together[k] for k in limits if k in together), None),
@@ -85,7 +85,7 @@ def _demand(limit: Limit) -> str:
     return f"{'<=' if limit.side > 0 else '>='} {number(limit.value)}"
 
 
-def _demands(quantity: Quantity, limits: list[Limit]) -> str:
+def demands(quantity: Quantity, limits: list[Limit]) -> str:
     """Return what the limits of one quantity ask for."""
     if quantity.equality:
         middle, half = (quantity.lower + quantity.upper) / 2, (quantity.upper - quantity.lower) / 2
