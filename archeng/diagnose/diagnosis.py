@@ -313,7 +313,8 @@ def _conflict(conflict: Conflict, i: int, total: int) -> str:
 def _discrete_conflict(conflict: Conflict) -> str:
     """Say that constraints could hold together if variables were real."""
     rows, variables = len(conflict.rows), len(conflict.discrete)
-    which = f"these {rows} constraints cannot hold together" if rows > 1 else "this cannot hold"
+    which = "this constraint cannot hold"
+    which = f"these {rows} constraints cannot hold together" if rows > 1 else which
     of = f"these {variables} variables" if variables > 1 else "this variable"
     return f"{which}, because of the values that {of} can take"
 

@@ -14,9 +14,9 @@ from archeng.diagnose import findings
 from archeng.diagnose.conflict import Core, find_core, find_cores
 from archeng.diagnose.designs import LAST_SEARCHES, DesignSearch, feasible_share
 from archeng.diagnose.diagnosis import Conflict, Diagnosis
+from archeng.diagnose.discrete import at_levels
 from archeng.diagnose.explain import explained
 from archeng.diagnose.intervals import inner_box
-from archeng.diagnose.discrete import at_levels
 from archeng.diagnose.limits import LimitKind, LimitSystem, system_of
 from archeng.diagnose.oracle import Oracle
 from archeng.errors import ModelError

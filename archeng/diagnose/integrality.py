@@ -11,9 +11,9 @@ still in conflict, or as certain as the conflict itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -100,24 +100,23 @@ def reduced(items: Sequence[_T], stays: Callable[[list[_T]], bool]) -> list[_T]:
 
 
 def discrete_conflict(
-    tree: LevelTree, core: DiscreteCore, domains: dict[int, Domain]
+    tree: LevelTree, core: DiscreteCore, domains: Mapping[int, Domain]
 ) -> Conflict:
     """Return a conflict in the words of the engineer; domains are those of the variables."""
     system = tree.system
     changes = {group: _least_change(tree, group) for group in core.rows}
-    possible = [c.by / _size(system, group) for group, c in changes.items() if c is not None]
-    smallest = min(possible, default=np.inf)
+    costs = {g: c.by / _size(system, g) for g, c in changes.items() if c is not None}
+    cheapest = min(costs, key=lambda group: costs[group], default=None)
     members = []
     for group in core.rows:
         quantity, change = system.quantities[system.limits[group[0]].quantity], changes[group]
-        best = change is not None and change.by / _size(system, group) <= smallest
         members.append(
             Member(
                 name=quantity.name,
                 demand=demands(quantity, [system.limits[k] for k in group]),
                 kind="row",
                 source=quantity.source,
-                change=change if best else None,
+                change=change if group == cheapest else None,
                 alone=change,
                 witness=_named(tree, core.row_witnesses.get(group), domains),
             )
@@ -154,11 +153,15 @@ def values_text(domain: Domain, levels: Floats) -> str:
     return f"one of {', '.join(names)}{more}"
 
 
-def _named(tree: LevelTree, point: Floats | None, domains: dict[int, Domain]) -> dict | None:
+def _named(
+    tree: LevelTree, point: Floats | None, domains: Mapping[int, Domain]
+) -> dict[str, Any] | None:
     return None if point is None else design_by_name(tree.system, point, domains)
 
 
-def design_by_name(system: LimitSystem, point: Floats, domains: dict[int, Domain]) -> dict:
+def design_by_name(
+    system: LimitSystem, point: Floats, domains: Mapping[int, Domain]
+) -> dict[str, Any]:
     """Return a point (n,) by name, values of discrete variables as the engineer wrote them."""
     return {
         name: domains[i].value(float(v)) if i in domains else float(v)
@@ -185,19 +188,19 @@ def _least_change(tree: LevelTree, group: Group) -> Change | None:
     point = tree.ask(others, variables, _EACH).point
     if point is None:
         return None
-    best = system.excess(point[None, :])[0]
+    best, excess = point, system.excess(point[None, :])[0]
     factor = 0.5
     for _ in range(_SHRINKS):
-        give = factor * float(best[list(group)].max())
+        give = factor * float(excess[list(group)].max())
         moved = _moved(system, group, give)
         point = tree.ask(system.everything, variables, _EACH, moved).point
         if point is not None:
-            best = system.excess(point[None, :])[0]
+            best, excess = point, system.excess(point[None, :])[0]
         elif factor > 0.999:
             break
         else:
             factor = 1 - (1 - factor) / 4
-    return _change(system, group, best)
+    return _change(system, group, system.excess(tree.polished(best, group)[None, :])[0])
 
 
 def _moved(system: LimitSystem, group: Group, give: float) -> LimitSystem:
@@ -215,22 +218,26 @@ def _change(system: LimitSystem, group: Group, excess: Floats) -> Change | None:
         return None
     limit, quantity = system.limits[k], system.quantities[system.limits[k].quantity]
     by = max(float(excess[k]), 0.0) * _size(system, group)
-    old = (quantity.lower + quantity.upper) / 2 if quantity.equality else limit.value
+    old = limit.value
+    if quantity.equality:  # the tolerance stays around the new value
+        old = (quantity.lower + quantity.upper) / 2
+        by += (quantity.upper - quantity.lower) / 2
     return Change(float(old + limit.side * by), by, whole=True)
 
 
 def _way_out(tree: LevelTree, core: DiscreteCore, i: int, domain: Domain) -> str:
     """Say which other value of a variable would do, if there is one."""
-    hints = []
-    if domain.kind is Kind.INTEGER:
-        hints += _wider(tree, i)
-    if domain.table is None and i in core.variable_witnesses:
-        everything = tree.ask(
-            tree.system.everything, [j for j in tree.levels if j != i], _EACH
-        ).point
-        point = core.variable_witnesses[i] if everything is None else everything
-        of_all = "all constraints" if everything is not None else "these constraints"
-        hints.append(f"with {number(float(point[i]))} {of_all} could hold")
+    hints = _wider(tree, i) if domain.kind is Kind.INTEGER else []
+    if i not in core.variable_witnesses or not domain.is_ordered:
+        return "; ".join(hints)
+    every = tree.ask(tree.system.everything, [j for j in tree.levels if j != i], _EACH).point
+    which = "these constraints" if every is None else "all constraints"
+    value = float((core.variable_witnesses[i] if every is None else every)[i])
+    if domain.table is None:
+        hints.append(f"with {number(value)} {which} could hold")
+    else:
+        below, above = domain.shown(np.floor(value)), domain.shown(np.ceil(value))
+        hints.append(f"with a row between {below} and {above} {which} could hold")
     return "; ".join(hints)
 
 
@@ -263,7 +270,7 @@ def _wider(tree: LevelTree, i: int) -> list[str]:
 
 
 def unusable_levels(
-    system: LimitSystem, levels: dict[int, Floats], domains: dict[int, Domain]
+    system: LimitSystem, levels: dict[int, Floats], domains: Mapping[int, Domain]
 ) -> list[Finding]:
     """Return the values that no design can take, proved by interval arithmetic."""
     if sum(len(each) for each in levels.values()) > _LEVELS:
@@ -290,6 +297,5 @@ def unusable_levels(
         if never:
             shown = ", ".join(never[:_NAMED])
             more = f" and {len(never) - _NAMED} more" if len(never) > _NAMED else ""
-            what = "rows that no design can use" if domains[i].table else "values of no design"
-            findings.append(Finding(system.names[i], f"{what}: {shown}{more}"))
+            findings.append(Finding(system.names[i], f"{shown}{more}"))
     return findings

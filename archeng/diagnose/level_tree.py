@@ -1,4 +1,4 @@
-"""`LevelTree`: can limits hold together if some variables take only their levels?
+"""`LevelTree`: whether limits can hold together if some variables take only their levels.
 
 If there are few combinations and no other variables, all of them are tried. Otherwise a tree of
 boxes: each is contracted by interval arithmetic, with its ends moved to levels; a linear program of
@@ -109,7 +109,7 @@ class LevelTree:
         system: LimitSystem | None = None,
         levels: Levels | None = None,
     ) -> TreeAnswer:
-        """Can the active limits hold with these variables at their levels?
+        """Say whether the active limits can hold with these variables at their levels.
 
         ``most`` boxes are looked at. ``system`` has other limits, ``levels`` other levels.
         """
@@ -127,6 +127,29 @@ class LevelTree:
         if answer.point is not None:
             self._points = np.vstack((answer.point, self._points))
         return answer
+
+    def polished(self, point: Floats, group: Collection[int]) -> Floats:
+        """Let real variables move so that some limits are exceeded less, while all others hold.
+
+        The discrete ones stay. Returns the better point, or the same.
+        """
+        box = list(zip(self.system.lower.tolist(), self.system.upper.tolist(), strict=True))
+        for i in self.levels:
+            box[i] = (float(point[i]), float(point[i]))
+        question = _Question(self.system, self.system.everything, {})
+        system, active = question.within(box)
+        gives = {self.system.limits[k] for k in group}
+        weights = np.array([1.0 if limit in gives else np.inf for limit in system.limits])
+        if question.all_linear:
+            solution = LinearElastic(system).solve(active, weights)
+        else:
+            solution = self._oracle.nonlinear.solve(system, active, point, weights)
+        if solution is None:
+            return point
+        both = self.system.excess(np.array([point, solution.x]))
+        held = np.setdiff1d(np.arange(len(self.system.limits)), list(group))
+        less = both[1, list(group)].max() < both[0, list(group)].max()
+        return solution.x if less and np.all(both[1, held] <= HOLDS) else point
 
     @cached_property
     def listed(self) -> Floats | None:

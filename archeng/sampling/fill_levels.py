@@ -22,7 +22,7 @@ from archeng.distribution import Floats, Integers
 from archeng.model.lattice import Lattice
 from archeng.repair import Repairer
 from archeng.sampling.level_pool import LevelPool
-from archeng.sampling.levels import Differences, on_lattice
+from archeng.sampling.levels import Differences, on_lattice, part_of_list
 from archeng.sampling.manifold import EqualityManifold, equality_manifold
 from archeng.sampling.walk import FeasibleWalk, unlimited_variables, walk_lengths
 
@@ -64,9 +64,7 @@ def level_filling_points(
     points = _farthest_in_slots(Differences.of_points(fs, lattice, candidates), owners, slots)
     if len(points) < k:
         how_many = "there are only" if pool.complete else "only so many different ones were found:"
-        logger.warning(
-            "%d designs of %r were asked for; %s %d.", k, fs.name, how_many, len(points)
-        )
+        logger.warning("%d designs of %r were asked for; %s %d.", k, fs.name, how_many, len(points))
     return candidates[points]
 
 
@@ -78,13 +76,8 @@ def evenly(
     Each may be chosen as often as its capacity (N,) says; those not yet chosen come first. Among
     equally good ones the one is taken that is farthest from those before.
     """
-    strata = [
-        numbers * min(len(levels), k) // len(levels) if ordered else numbers
-        for numbers, levels, ordered in zip(
-            combinations.T, lattice.levels, lattice.ordered, strict=True
-        )
-    ]
-    weights = [float(stratum.max() + 1) for stratum in strata]
+    parts = [part_of_list(lattice, j, column, k) for j, column in enumerate(combinations.T)]
+    weights = [float(part.max() + 1) for part in parts]
     differences = Differences.of_levels(lattice, combinations)
     left, cost = capacity.copy(), np.zeros(len(combinations))
     nearest = np.full(len(combinations), np.inf)
@@ -96,8 +89,8 @@ def evenly(
         chosen.append(c)
         left[c] -= 1
         cost[c] += max(weights)
-        for stratum, weight in zip(strata, weights, strict=True):
-            cost += weight * (stratum == stratum[c])
+        for part, weight in zip(parts, weights, strict=True):
+            cost += weight * (part == part[c])
         np.minimum(nearest, differences.from_one(c), out=nearest)
     return chosen
 
@@ -142,7 +135,8 @@ def _walked(
 def _farthest_in_slots(differences: Differences, owners: Integers, slots: list[int]) -> list[int]:
     """Choose a candidate for each slot, the one farthest from those before; none twice.
 
-    ``owners`` are the combinations of the candidates.
+    ``owners`` are the combinations of the candidates. Where a combination has no further design,
+    any other candidate takes the place.
     """
     nearest = np.full(len(owners), np.inf)
     chosen: list[int] = []
@@ -150,7 +144,9 @@ def _farthest_in_slots(differences: Differences, owners: Integers, slots: list[i
         mine = np.flatnonzero(owners == slot)
         c = int(mine[np.argmax(nearest[mine])])
         if nearest[c] <= _SAME:
-            continue
+            c = int(np.argmax(nearest))
+        if nearest[c] <= _SAME:
+            break
         chosen.append(c)
         np.minimum(nearest, differences.from_one(c), out=nearest)
     return chosen

@@ -8,6 +8,7 @@ there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
@@ -17,7 +18,7 @@ from archeng.errors import InfeasibleModelError
 from archeng.model import RowKind
 from archeng.model.lattice import Lattice
 from archeng.repair import Repairer
-from archeng.sampling.levels import latin_points, on_lattice
+from archeng.sampling.levels import latin_points, on_lattice, part_of_list
 from archeng.sampling.manifold import RowEvaluator
 from archeng.sampling.search import FirstPoints, deviations
 
@@ -66,7 +67,7 @@ class LevelPool:
         self.points = self.points[:size]
         if len(self.points) < size:
             self._repair(min(_REPAIRED, 2 * k))
-        self._hold_missing_levels()
+        self._hold_missing_levels(k)
 
     def _listed(self) -> bool:
         """Try all designs if there are few; whether that was done."""
@@ -102,25 +103,19 @@ class LevelPool:
         self._add(np.array([r.x for r in repairs]).reshape(-1, self.fs.n))
         self.uniform = False
 
-    def _hold_missing_levels(self) -> None:
-        """Search for designs with each level that no design has so far."""
-        missing = self._missing()
-        if len(missing) > _MOST_HELD:
-            chosen = self._rng.permutation(len(missing))[:_MOST_HELD]
-            missing = [missing[c] for c in sorted(chosen.tolist())]
-        for j, m in missing:
-            i, level = int(self.lattice.positions[j]), float(self.lattice.levels[j][m])
-            if not np.any(self.points[:, i] == level):  # it may have been found with another one
-                self._hold(i, level)
-
-    def _missing(self) -> list[tuple[int, int]]:
-        """Return variables and numbers of levels that no design has."""
-        indices = self.lattice.indices(self.points)
-        return [
-            (j, int(m))
-            for j, levels in enumerate(self.lattice.levels)
-            for m in np.setdiff1d(np.arange(len(levels)), indices[:, j])
-        ]
+    def _hold_missing_levels(self, k: int) -> None:
+        """Search for designs with each level, or part of a long list, that no design has so far."""
+        searches = 0
+        for j, levels in enumerate(self.lattice.levels):
+            numbers = np.arange(len(levels))
+            parts = part_of_list(self.lattice, j, numbers, k)
+            for part in np.unique(parts).tolist():
+                column = self.lattice.indices(self.points)[:, j]
+                if part in part_of_list(self.lattice, j, column, k) or searches >= _MOST_HELD:
+                    continue
+                searches += 1
+                number = self._rng.choice(numbers[parts == part])
+                self._hold(int(self.lattice.positions[j]), float(levels[number]))
 
     def _hold(self, i: int, level: float) -> None:
         """Search for a design with a variable at a level."""
@@ -140,4 +135,10 @@ class LevelPool:
         """Return a metric in which a variable is dear to change."""
         scale = deviations(self.fs).copy()
         scale[i] *= _STIFF
-        return initial_distribution(np.zeros(self.fs.n), scale)
+        stiff = initial_distribution(np.zeros(self.fs.n), scale)
+        costs = {
+            int(p): np.full(len(levels), _STIFF**-2 if p == i else 1.0)
+            for p, levels in zip(self.lattice.positions, self.lattice.levels, strict=True)
+            if p in self.lattice.categories
+        }
+        return replace(stiff, change_costs=costs) if costs else stiff

@@ -32,6 +32,16 @@ def latin_points(fs: FeasibleSet, lattice: Lattice, k: int, rng: np.random.Gener
     return points
 
 
+def part_of_list(lattice: Lattice, j: int, numbers: Integers, k: int) -> Integers:
+    """Return to which part of the list of the j-th discrete variable its levels belong.
+
+    ``numbers`` are those of the levels. An ordered list of more than k levels has k parts; else
+    each level is one.
+    """
+    count = len(lattice.levels[j])
+    return numbers * min(count, k) // count if lattice.ordered[j] else numbers
+
+
 def combined(lattice: Lattice, a: Floats, b: Floats, t: float, rng: np.random.Generator) -> Floats:
     """Return a + t (b - a); each category is that of one of the two points (n,)."""
     between = a + t * (b - a)

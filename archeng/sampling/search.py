@@ -181,7 +181,8 @@ class FirstPoints:
 
     def _between(self, a: Floats, b: Floats, t: float) -> Floats:
         lattice = self._fs.lattice
-        return a + t * (b - a) if lattice is None else combined(lattice, a, b, t, self._rng)
+        between: Floats = a + t * (b - a)
+        return between if lattice is None else combined(lattice, a, b, t, self._rng)
 
     def _uniform(self) -> Floats:
         """Uniform in the box and over the levels; normal around the start where there is no box."""
@@ -245,9 +246,15 @@ class FirstPoints:
                 f"{self._deadline.seconds:.0f} s ({effort}), and then the search was ended; there "
                 "may be one (a larger max_time= allows a longer search)"
             )
+        advice = "Relax one of them, or give the variables a start= near a feasible design."
+        if fs.lattice is not None:
+            advice += (
+                " `archeng check`, or archeng.diagnose(model), says whether the values of discrete "
+                "variables are the reason, and which ones."
+            )
         return InfeasibleModelError(
             f"No feasible design of model {fs.name!r} was found in {effort}. At the "
             f"least violating point these constraints are in conflict:\n" + "\n".join(lines) + "\n"
-            "Relax one of them, or give the variables a start= near a feasible design.",
+            + advice,
             [str(fs.rows[j]) for j in (*violated, *others)],
         )

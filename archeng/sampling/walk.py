@@ -239,6 +239,7 @@ def _sparse_directions(
     projects onto the manifold.
     """
     m, n = normals.shape
+    rows = rows[rows.any(axis=1)]  # those of variables that are held say nothing
     u = np.zeros((min(_SPARSE, 20 * n), n))
     for i, row in enumerate(u):
         fixed = normals
