@@ -29,6 +29,8 @@ Record = TypeVar("Record")
 def write_result(result: Any, path: str | Path) -> None:
     """Write a result: what :meth:`archeng.Result.save` does."""
     data = {"format": _FORMAT, "version": _VERSION, **_encoded(result)}
+    if not data["neighbours"]:
+        del data["neighbours"]  # only with discrete variables
     text = json.dumps(data, allow_nan=False)
     try:
         file_path("path", path, ResultFileError).write_text(text, encoding="utf-8")

@@ -254,7 +254,9 @@ class FirstPoints:
             )
         return InfeasibleModelError(
             f"No feasible design of model {fs.name!r} was found in {effort}. At the "
-            f"least violating point these constraints are in conflict:\n" + "\n".join(lines) + "\n"
+            f"least violating point these constraints are in conflict:\n"
+            + "\n".join(lines)
+            + "\n"
             + advice,
             [str(fs.rows[j]) for j in (*violated, *others)],
         )

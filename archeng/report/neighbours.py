@@ -1,0 +1,32 @@
+"""Neighbours of the best design in its discrete variables, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from archeng.model.tables import text_table
+from archeng.records import NeighbourAtBest
+
+NEIGHBOUR_HEADER = ("next value", "constraints that it violates, all else as it is")
+_MOST = 12  # neighbours that are listed
+_NAMED = 3  # constraints of each that are named
+
+
+def neighbour_cells(neighbours: Sequence[NeighbourAtBest]) -> list[tuple[str, str]]:
+    """Return one row for each neighbour, with what it violates; many are cut off."""
+    rows = [(f"{n.variable} = {n.value}", _violated(n)) for n in neighbours[:_MOST]]
+    if len(neighbours) > _MOST:
+        rows.append((f"and {len(neighbours) - _MOST} more", ""))
+    return rows
+
+
+def neighbours_text(neighbours: Sequence[NeighbourAtBest]) -> str:
+    """Return the table as text."""
+    return text_table(NEIGHBOUR_HEADER, neighbour_cells(neighbours))
+
+
+def _violated(neighbour: NeighbourAtBest) -> str:
+    worst = sorted(neighbour.violated.items(), key=lambda item: -item[1])
+    named = [f"{name} by {by:.3g}" for name, by in worst[:_NAMED]]
+    more = [f"{len(worst) - _NAMED} more"] if len(worst) > _NAMED else []
+    return ", ".join([*named, *more]) or "none of the explicit ones"
