@@ -69,7 +69,7 @@ def at_levels(
         relaxed,
         feasible=False,
         design=None,
-        proof=core.proof,
+        proof=answer.proof or core.proof,
         conflicts=(discrete_conflict(tree, core, domains),),
         degrees_of_freedom=None,
         redundant=(),

@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from archeng.diagnose.conflict import Group, groups_of, without
+from archeng.diagnose.conflict import Group, without
 from archeng.diagnose.diagnosis import Change, Conflict, Finding, Member
 from archeng.diagnose.explain import demands
 from archeng.diagnose.intervals import EmptyError, box_and_rows, contracted
 from archeng.diagnose.level_tree import LevelTree, TreeAnswer
-from archeng.diagnose.limits import Bools, LimitKind, LimitSystem
+from archeng.diagnose.limits import Bools, Limit, LimitKind, LimitSystem
 from archeng.diagnose.oracle import HOLDS
 from archeng.model import number
 from archeng.model.domain import Domain, Kind
@@ -61,7 +61,7 @@ def find_discrete_core(tree: LevelTree, answer: TreeAnswer) -> DiscreteCore:
             return False
         return bool(found.proof) or not certain
 
-    rows = groups_of(system, np.flatnonzero(system.of_kind(LimitKind.ROW)).tolist())
+    rows = _rows(system)
     variables = sorted(tree.levels)
 
     def active(kept: Iterable[Group]) -> Bools:
@@ -82,6 +82,14 @@ def find_discrete_core(tree: LevelTree, answer: TreeAnswer) -> DiscreteCore:
             variable_witnesses[i] = found.point
     proof = tree.ask(active(rows), variables, _EACH).proof or answer.proof
     return DiscreteCore(tuple(rows), tuple(variables), proof, row_witnesses, variable_witnesses)
+
+
+def _rows(system: LimitSystem) -> list[Group]:
+    """Return the limits of each row."""
+    rows: dict[int, list[int]] = {}
+    for k in np.flatnonzero(system.of_kind(LimitKind.ROW)).tolist():
+        rows.setdefault(system.limits[k].quantity, []).append(k)
+    return [tuple(limits) for limits in rows.values()]
 
 
 def reduced(items: Sequence[_T], stays: Callable[[list[_T]], bool]) -> list[_T]:
@@ -113,7 +121,7 @@ def discrete_conflict(
         members.append(
             Member(
                 name=quantity.name,
-                demand=demands(quantity, [system.limits[k] for k in group]),
+                demand=demands(quantity, _moved_first(system, group, change)),
                 kind="row",
                 source=quantity.source,
                 change=change if group == cheapest else None,
@@ -140,6 +148,14 @@ def discrete_conflict(
         proof=core.proof,
         minimal=all(m.witness is not None for m in members),
     )
+
+
+def _moved_first(system: LimitSystem, group: Group, change: Change | None) -> list[Limit]:
+    """Return the limits of a row, first the one that a change moves."""
+    limits = [system.limits[k] for k in group]
+    if change is None:
+        return limits
+    return sorted(limits, key=lambda limit: -limit.side * (change.limit - limit.value))
 
 
 def values_text(domain: Domain, levels: Floats) -> str:

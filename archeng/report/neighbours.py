@@ -8,6 +8,7 @@ from archeng.model.tables import text_table
 from archeng.records import NeighbourAtBest
 
 NEIGHBOUR_HEADER = ("next value", "constraints that it violates, all else as it is")
+HELD = "gains and changes with parameters: of the real variables, while discrete ones are held"
 _MOST = 12  # neighbours that are listed
 _NAMED = 3  # constraints of each that are named
 

@@ -17,15 +17,13 @@ from archeng.records import (
     SimulatedAtBest,
     VariableAtBest,
 )
-from archeng.report.neighbours import neighbours_text
+from archeng.report.neighbours import HELD, neighbours_text
 from archeng.result import Result
 from archeng.surrogate import Optimality
 
 PARAMETER_HEADER = ("parameter", "value", "unit", "best objective per unit")
 OUTPUT_HEADER = ("output", "value", "unit")
 SIMULATED_HEADER = ("simulated constraint", "value", "lower", "upper", "margin")
-
-HELD = "gains and changes with parameters: of the real variables, while discrete ones are held"
 
 
 def result_text(result: Result) -> str:
@@ -61,7 +59,7 @@ def result_text(result: Result) -> str:
     if any(a.active for a in result.activity):
         parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
     if result.neighbours:
-        parts += [HELD, "", neighbours_text(result.neighbours)]
+        parts += ["", neighbours_text(result.neighbours), HELD]
     if any(np.isfinite(r.value) for r in result.rows):
         total = len(result.rows)
         parts += ["", f"{total - len(active)} of {total} constraints are not active"]

@@ -154,7 +154,7 @@ def parameter_sensitivities(
     """Return how the best objective changes with each parameter; empty without parameters.
 
     The derivative of the Lagrange function: that of the objective, and of the active rows times
-    their multipliers. ``sign`` is -1 if the objective is maximised.
+    their multipliers; discrete variables are held. ``sign`` is -1 if the objective is maximised.
     """
     slopes, best = fs.parameter_slopes, ledger.best
     if slopes is None or best is None:

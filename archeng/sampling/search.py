@@ -188,7 +188,7 @@ class FirstPoints:
         """Uniform in the box and over the levels; normal around the start where there is no box."""
         fs, rng = self._fs, self._rng
         if fs.lattice is not None:
-            return latin_points(fs, fs.lattice, 1, rng)[0]
+            return np.asarray(latin_points(fs, fs.lattice, 1, rng)[0])
         low, high = fs.box()
         u, z = rng.random(fs.n), rng.standard_normal(fs.n)
         with np.errstate(invalid="ignore", over="ignore"):
