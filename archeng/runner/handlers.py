@@ -49,7 +49,9 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
 }
 """What makes each handler. They check their options and whether they suit the model themselves."""
 
-DISCRETE = ("arch", "arch-nearest")
+DISCRETE = tuple(
+    name for name, make in HANDLERS.items() if make is _arch or getattr(make, "handles_discrete", False)
+)
 """Handlers that can search over discrete variables: their repair ends at levels."""
 
 
@@ -69,9 +71,9 @@ def make_handler(
     Raises
     ------
     SettingsError
-        If it cannot handle the rows of the model or simulated constraints, or would simulate
-        designs that violate explicit ones without ``simulator_defined_everywhere=True``, or cannot
-        search over the model's discrete variables, or has other options.
+        If it cannot handle the rows of the model, its discrete variables or simulated constraints,
+        or would simulate designs that violate explicit ones without
+        ``simulator_defined_everywhere=True``, or has other options.
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
@@ -98,6 +100,6 @@ def _refuse_discrete(fs: FeasibleSet, name: str) -> None:
     discrete = [fs.free_names[i] for i in fs.lattice.positions]
     named = ", ".join(discrete[:_NAMED]) + (", ..." if len(discrete) > _NAMED else "")
     raise SettingsError(
-        f"handler={name!r} searches over real variables only, and the model has discrete ones "
-        f"({named}); use {' or '.join(repr(handler) for handler in DISCRETE)}."
+        f"handler={name!r} knows nothing of discrete variables, and the model has some ({named}); "
+        f"use {' or '.join(repr(handler) for handler in DISCRETE)}."
     )
