@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,11 @@ from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet, Model, compile_model
 from archeng.model.domain import Domain
 from archeng.model.variable import Floats
-from archeng.repair import make_repairer
+from archeng.repair import Repairer, make_repairer
 from archeng.sampling import feasible_points
 from archeng.settings import Settings
+
+_TRIED = 5  # samples that are repaired before combinations are looked at in order
 
 
 def at_levels(
@@ -38,22 +42,24 @@ def at_levels(
     """
     system = oracle.system
     domains = _domains(model, system)
-    count = len(domains)
-    if not relaxed.feasible:
-        return replace(relaxed, discrete_variables=count)
+    if relaxed.design is None:
+        return replace(relaxed, discrete_variables=len(domains))
     levels = {
         i: each
         for i, domain in domains.items()
         if (each := domain.levels_between(system.lower[i], system.upper[i])) is not None
     }
-    tree = LevelTree(oracle, levels)
-    answer = tree.ask(system.everything, sorted(levels), FIRST)
-    design, compiled = _design(model, system, answer, rng)
+    tree, search = LevelTree(oracle, levels), _search_of(model, system)
+    first = np.array([relaxed.design[name] for name in system.names])
+    design, answer = search.repaired([first, *oracle.first_points[:_TRIED]]), TreeAnswer(None)
+    if design is None:
+        answer = tree.ask(system.everything, sorted(levels), FIRST)
+        design = search.by(answer, rng)
     common: dict[str, Any] = {
         "share": None,  # those of the relaxation say nothing about levels
         "regions": (),
-        "discrete_variables": count,
-        "notes": relaxed.notes if compiled is None else compiled.notes,
+        "discrete_variables": len(domains),
+        "notes": relaxed.notes if search.fs is None else search.fs.notes,
     }
     if design is not None:
         return replace(
@@ -84,30 +90,55 @@ def _domains(model: Model, system: LimitSystem) -> dict[int, Domain]:
     return {k: every[i] for k, i in enumerate(system.free) if every[i].is_discrete}
 
 
-def _design(
-    model: Model, system: LimitSystem, answer: TreeAnswer, rng: np.random.Generator
-) -> tuple[Floats | None, FeasibleSet | None]:
-    """Return a design (n,) that is certified like those of a run, or None; and the feasible set."""
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Designs that are certified like those of a run; ``fs`` is None if nothing is free."""
+
+    system: LimitSystem
+    fs: FeasibleSet | None
+    only_point: bool = False  # nothing is free, and that is no contradiction
+
+    @cached_property
+    def _repairer(self) -> Repairer:
+        assert self.fs is not None
+        return make_repairer(self.fs, Settings())
+
+    def repaired(self, points: Iterable[Floats]) -> Floats | None:
+        """Return a design (n,) near one of some points (n,) of the system, or None."""
+        if self.fs is None:
+            return None
+        wide = initial_distribution(np.zeros(self.fs.n), self.fs.scale)
+        places = [self.system.free.index(int(i)) for i in self.fs.free]
+        for point in points:
+            repair = self._repairer.repair(point[places], wide)
+            if repair.feasible:
+                return self._full(repair.x)
+        return None
+
+    def by(self, answer: TreeAnswer, rng: np.random.Generator) -> Floats | None:
+        """Return a design near the answer of the tree; one of a long search if it is not sure."""
+        if answer.point is not None:
+            return answer.point if self.only_point else self.repaired([answer.point])
+        if answer.proof or self.fs is None:
+            return None
+        try:
+            return self._full(feasible_points(self._repairer, 1, rng)[0])
+        except InfeasibleModelError:
+            return None
+
+    def _full(self, x: Floats) -> Floats:
+        assert self.fs is not None
+        return np.asarray(self.fs.expand(x)[list(self.system.free)])
+
+
+def _search_of(model: Model, system: LimitSystem) -> _Search:
     try:
         fs = compile_model(model)
     except InfeasibleModelError:
-        return None, None
-    except ModelError:  # nothing is free
-        return answer.point, None
+        return _Search(system, None)
+    except ModelError:
+        return _Search(system, None, only_point=True)
     places = [system.free.index(int(i)) for i in fs.free]
     scale = np.where(np.isnan(fs.scale), system.scale[places], fs.scale)
     start = np.where(np.isnan(fs.start), np.clip(system.center[places], *fs.box()), fs.start)
-    fs = replace(fs, start=start, scale=scale)
-    repairer, wide = make_repairer(fs, Settings()), initial_distribution(np.zeros(fs.n), scale)
-    found: Floats | None = None
-    if answer.point is not None:
-        repair = repairer.repair(answer.point[places], wide)
-        found = repair.x if repair.feasible else None
-    if found is None and not answer.proof:
-        try:
-            found = feasible_points(repairer, 1, rng)[0]
-        except InfeasibleModelError:
-            return None, fs
-    if found is None:
-        return None, fs
-    return fs.expand(found)[list(system.free)], fs
+    return _Search(system, replace(fs, start=start, scale=scale))

@@ -33,7 +33,8 @@ FIRST = 3000
 _EACH = 400  # boxes of each further question
 _SHRINKS = 12  # questions that make a change of a row smaller
 _WIDER = (1, 2, 4, 8, 16, 32, 64)  # whole numbers by which a range is tried to be wider
-_LEVELS = 400  # values of all variables for which it is asked whether a design can have them
+_FEWEST, _LEVELS = 40, 400  # values for which it is asked whether a design can have them
+_WORK = 150_000  # operations of all rows times values that this may take
 _NAMED = 8  # values that a line lists
 
 _T = TypeVar("_T")
@@ -288,8 +289,13 @@ def _wider(tree: LevelTree, i: int) -> list[str]:
 def unusable_levels(
     system: LimitSystem, levels: dict[int, Floats], domains: Mapping[int, Domain]
 ) -> list[Finding]:
-    """Return the values that no design can take, proved by interval arithmetic."""
-    if sum(len(each) for each in levels.values()) > _LEVELS:
+    """Return the values that no design can take, proved by interval arithmetic.
+
+    Of many values, those of tables are looked at, and not all of long ones.
+    """
+    size = sum(len(graph.nodes) for graph in system.graphs if graph is not None)
+    most = int(np.clip(_WORK // max(size, 1), _FEWEST, _LEVELS))
+    if sum(len(each) for each in levels.values()) > most:
         levels = {i: each for i, each in levels.items() if domains[i].table is not None}
     findings, asked = [], 0
     try:
@@ -301,7 +307,7 @@ def unusable_levels(
         never = []
         for level in each.tolist():
             asked += 1
-            if asked > _LEVELS:
+            if asked > most:
                 break
             held = [*box[:i], (level, level), *box[i + 1 :]]
             try:

@@ -1,9 +1,10 @@
 """`LevelTree`: whether limits can hold together if some variables take only their levels.
 
-If there are few combinations and no other variables, all of them are tried. Otherwise a tree of
-boxes: each is contracted by interval arithmetic, with its ends moved to levels; a linear program of
-the linear limits may prove that nothing is left; else it is split between two levels. Where all
-discrete variables have one level, the others are looked for by a linear program, or by IPOPT.
+If there are few combinations and no other variables, all of them are tried. A row of whole numbers
+may be impossible because all its values have a common divisor. Otherwise a tree of boxes: each is
+contracted by interval arithmetic, with its ends moved to levels; a linear program of the linear
+limits may prove that nothing is left; else it is split between two levels. Where all discrete
+variables have one level, the others are looked for by a linear program, or by IPOPT.
 
 The answer "no" is a proof if every box was closed by one.
 """
@@ -26,8 +27,11 @@ from archeng.diagnose.oracle import HOLDS, Oracle
 from archeng.model.variable import Floats
 
 _LISTED = 2**14  # combinations of levels that are tried one by one
+_WHOLE = 2.0**50  # whole numbers below this are exact, sums of them, too
 _FRACTION = 1e-6  # distance from a level, in gaps between levels, that is none
-ENUMERATION, TREE = "trying all combinations", "branch and bound"
+_WORK = 600_000  # operations of all rows times boxes that an answer may take
+_FEWEST = 40  # boxes, however many operations the rows have
+ENUMERATION, DIVISOR, TREE = "trying all combinations", "a common divisor", "branch and bound"
 """Names of the proofs."""
 
 
@@ -51,10 +55,17 @@ class _Question:
     levels: Levels
 
     @cached_property
+    def rows(self) -> list[int]:
+        """Quantities of the limits that are rows."""
+        chosen: list[int] = self.system.quantity[
+            self.active & self.system.of_kind(LimitKind.ROW)
+        ].tolist()
+        return chosen
+
+    @cached_property
     def involved(self) -> frozenset[int]:
         """Variables that occur in the rows."""
-        rows = self.system.quantity[self.active & self.system.of_kind(LimitKind.ROW)]
-        return frozenset(i for q in set(rows.tolist()) for i in self.system.quantities[q].variables)
+        return frozenset(i for q in self.rows for i in self.system.quantities[q].variables)
 
     @cached_property
     def branching(self) -> list[int]:
@@ -111,7 +122,8 @@ class LevelTree:
     ) -> TreeAnswer:
         """Say whether the active limits can hold with these variables at their levels.
 
-        ``most`` boxes are looked at. ``system`` has other limits, ``levels`` other levels.
+        ``most`` boxes are looked at, fewer if the rows are long. ``system`` has other limits,
+        ``levels`` other levels.
         """
         of = self.levels if levels is None else levels
         question = _Question(system or self.system, active, {i: of[i] for i in discrete})
@@ -123,7 +135,9 @@ class LevelTree:
             if good.any():
                 return TreeAnswer(self.listed[int(np.argmax(good))])
             return TreeAnswer(None, True, ENUMERATION)
-        answer = self._search(question, most)
+        if any(_divides(question, q) for q in set(question.rows)):
+            return TreeAnswer(None, True, DIVISOR)
+        answer = self._search(question, min(most, self._affordable))
         if answer.point is not None:
             self._points = np.vstack((answer.point, self._points))
         return answer
@@ -158,6 +172,12 @@ class LevelTree:
         if len(self.levels) < self.system.n or total > _LISTED:
             return None
         return np.array(list(product(*(self.levels[i] for i in range(self.system.n)))))
+
+    @cached_property
+    def _affordable(self) -> int:
+        """Boxes that do not take too long."""
+        size = sum(len(graph.nodes) for graph in self.system.graphs if graph is not None)
+        return max(_WORK // max(size, 1), _FEWEST)
 
     def _remembered(self, question: _Question) -> Floats | None:
         """Return a point of an earlier answer that is one of this question, too."""
@@ -240,6 +260,31 @@ class LevelTree:
                 if question.holds(point):
                     return point, False
         return None, False
+
+
+def _divides(question: _Question, q: int) -> bool:
+    """Whether a linear row of whole numbers has no value within its limits: all are multiples.
+
+    Only for whole coefficients, so that there is nothing to be rounded.
+    """
+    system, quantity = question.system, question.system.quantities[q]
+    own = [i for i in quantity.variables if system.linear[q][i] != 0]
+    if not quantity.linear or not own or any(i not in question.levels for i in own):
+        return False
+    a = system.linear[q][own]
+    first = np.array([question.levels[i][0] for i in own])
+    steps = np.concatenate([c * np.diff(question.levels[i]) for c, i in zip(a, own, strict=True)])
+    if not all(np.all(v == np.round(v)) and np.abs(v).max() < _WHOLE for v in (a, first, steps)):
+        return False
+    divisor = int(np.gcd.reduce(np.abs(steps).astype(np.int64)))
+    base = float(system.offset[q] + a @ first)
+    asked = question.active & (system.quantity == q)
+    low = system.value[asked & (system.side < 0)].max(initial=-np.inf)
+    high = system.value[asked & (system.side > 0)].min(initial=np.inf)
+    slack = HOLDS * float(system.size[q])
+    if not np.isfinite(low) or not np.isfinite(high):
+        return False
+    return bool(np.floor((high + slack - base) / divisor) * divisor + base < low - slack)
 
 
 def left_of(levels: Floats, ends: tuple[float, float]) -> Floats:

@@ -50,7 +50,9 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
 """What makes each handler. They check their options and whether they suit the model themselves."""
 
 DISCRETE = tuple(
-    name for name, make in HANDLERS.items() if make is _arch or getattr(make, "handles_discrete", False)
+    name
+    for name, make in HANDLERS.items()
+    if make is _arch or getattr(make, "handles_discrete", False)
 )
 """Handlers that can search over discrete variables: their repair ends at levels."""
 

@@ -10,7 +10,7 @@ import pytest
 
 import archeng
 from archeng import Model
-from archeng.diagnose import Conflict
+from archeng.diagnose import Conflict, level_tree
 from archeng.diagnose.intervals import EmptyError, box_and_rows, contracted
 from archeng.diagnose.level_tree import LevelTree
 from archeng.diagnose.limits import system_of
@@ -104,7 +104,7 @@ def check_minimal(model: Model, conflict: Conflict) -> None:
     ("model", "rows", "variables", "proof"),
     [
         (parity(), {"sum"}, {"x", "y"}, "trying all combinations"),
-        (parity(10**4), {"sum"}, {"x", "y"}, "branch and bound"),
+        (parity(10**4), {"sum"}, {"x", "y"}, "a common divisor"),
         (knapsack(), {"at least", "at most"}, {"n[0]", "n[1]"}, "trying all combinations"),
         (no_part(), {"weight", "stiffness"}, {"section"}, "branch and bound"),
         (one_hot(), {"one", "four"}, {"b[0]", "b[1]", "b[2]"}, "trying all combinations"),
@@ -250,7 +250,8 @@ def tree_of(model: Model) -> LevelTree:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_tree_answers_like_trying_all(seed):
+def test_the_tree_answers_like_trying_all(seed, monkeypatch):
+    monkeypatch.setattr(level_tree, "_divides", lambda question, row: False)
     model = random_model(np.random.default_rng(1000 + seed))
     tree = tree_of(model)
     answer, good = tree.ask(tree.system.everything, [0, 1, 2], 5000), brute_force(model)
@@ -259,6 +260,25 @@ def test_the_tree_answers_like_trying_all(seed):
         assert any(np.array_equal(answer.point, z) for z in good)
     else:
         assert answer.proof == "branch and bound"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_common_divisor_is_claimed_only_of_what_is_impossible(seed):
+    rng = np.random.default_rng(seed)
+    step, low = int(rng.integers(2, 6)), float(rng.uniform(0, 40))
+    model = Model("divisor")
+    n = model.integer("n", lower=-1, upper=3, shape=3)
+    a = step * rng.integers(1, 4, size=3)
+    row = sum(int(c) * n[i] for i, c in enumerate(a)) + 1
+    model.subject_to(row, lower=low, upper=low + float(rng.uniform(0.5, step)), name="row")
+    tree = tree_of(model)
+    tree.levels.update({i: np.arange(-1.0, 4.0) for i in range(3)})
+    answer = tree.ask(tree.system.everything, [0, 1, 2], 5000)
+    points = itertools.product(range(-1, 4), repeat=3)
+    good = any(model.violations(np.array(z, float)).maximum == 0 for z in points)
+    assert (answer.point is not None) == good
+    if not good:
+        assert answer.proof in ("a common divisor", "branch and bound")
 
 
 def test_interval_arithmetic_rounds_to_levels():
