@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
-from archeng.model import number, text_table
+from archeng.diagnose.conflict_text import MOST, conflict_text, listed
 
-_MOST = 8  # findings of one kind that are listed
 _TITLES = {  # findings of a diagnosis in the order of its text
     "unlimited": "variables that nothing limits",
     "dependent": "equalities that depend on others",
@@ -239,7 +238,7 @@ class Diagnosis:
         parts = [_freedom(self)] if self.feasible else []
         parts.append(_verdict(self))
         total = len(self.conflicts)
-        parts += [_conflict(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
+        parts += [conflict_text(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
         parts.append("\n".join((*_share(self), *_regions(self))))
         parts += [_findings(title, getattr(self, name)) for name, title in _TITLES.items()]
         return "\n\n".join(part for part in parts if part)
@@ -282,64 +281,6 @@ def _freedom(d: Diagnosis) -> str:
         f"{d.independent_equalities} of {d.equalities} equalities{more}"
         + (f"; {d.discrete_variables} of the variables are discrete" * bool(d.discrete_variables))
     )
-
-
-def _conflict(conflict: Conflict, i: int, total: int) -> str:
-    title = "conflict" if total == 1 else f"conflict {i} of {total}"
-    size = len(conflict.members)
-    several = f"these {size} constraints cannot hold together"
-    what = several if size > 1 else "this constraint cannot hold"
-    if conflict.discrete:
-        what = _discrete_conflict(conflict)
-    proof = conflict.proof
-    certain = f"proved by {proof}" if proof else "no point was found where they do"
-    if not conflict.minimal:
-        certain += "; perhaps not all of them are needed"
-    elif conflict.discrete:
-        certain += "; without any one of the constraints, or with any one of the variables real, "
-        certain += "the others can"
-    elif size > 1:
-        certain += "; without any one of them the others can"
-    rows = [(m.label, m.demand if m.kind != "bound" else "", m.source or "-")
-            for m in conflict.members]  # fmt: skip
-    table = text_table(("constraint", "asks for", "source"), rows)
-    lines = [f"{title}: {what} ({certain})", *(f"  {line}" for line in table.splitlines())]
-    if conflict.assumed:
-        lines.append(f"  given that {_listed(conflict.assumed)}")
-    lines += [f"  {m.name}: {m.note}" for m in conflict.members if m.note]
-    return "\n".join([*lines, *_ways_out(conflict)])
-
-
-def _discrete_conflict(conflict: Conflict) -> str:
-    """Say that constraints could hold together if variables were real."""
-    rows, variables = len(conflict.rows), len(conflict.discrete)
-    which = "this constraint cannot hold"
-    which = f"these {rows} constraints cannot hold together" if rows > 1 else which
-    of = f"these {variables} variables" if variables > 1 else "this variable"
-    return f"{which}, because of the values that {of} can take"
-
-
-def _ways_out(conflict: Conflict) -> list[str]:
-    """Lines with the smallest changes, all together and one by one."""
-    moved = [(m, m.change) for m in conflict.members if m.change is not None]
-    if not moved:
-        return []
-    whole = all(change.whole for _, change in moved)
-    what = "the model" if whole else "these constraints, not yet the whole model,"
-    only = moved[0][0] if len(moved) == 1 else None
-    alone = [_moved(m, m.alone) for m in conflict.members if m.alone and m is not only]
-    return [
-        f"  smallest change that makes {what} consistent:",
-        *(_moved(m, change) for m, change in moved),
-        *(["  or one of these alone:", *alone] if alone else []),
-    ]
-
-
-def _moved(member: Member, change: Change) -> str:
-    sign, old = member.demand.split()[:2]
-    more = "+" if change.limit > float(old) else "-"
-    new = f"{number(change.limit)} ({more}{change.by:.3g})"
-    return f"    {member.name} {sign} {old} -> {sign} {new}"
 
 
 def _share(d: Diagnosis) -> list[str]:
@@ -393,16 +334,10 @@ def _findings(title: str, findings: Sequence[Finding]) -> str:
         where = f" ({f.source})" if f.source else ""
         doubt = "" if f.proved else " (by sampling)"
         groups.setdefault(f.text + doubt, []).append(f"{f.name}{where}")
-    lines = [f"  {_listed(names)}: {text}" for text, names in groups.items()]
+    lines = [f"  {listed(names)}: {text}" for text, names in groups.items()]
     return "\n".join([f"{title}:", *_first(lines)])
 
 
 def _first(lines: list[str]) -> list[str]:
-    rest = [f"  ... and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
-    return lines[:_MOST] + rest
-
-
-def _listed(items: Sequence[str]) -> str:
-    if len(items) <= _MOST:
-        return ", ".join(items)
-    return ", ".join(items[:_MOST]) + f" and {len(items) - _MOST} more"
+    rest = [f"  ... and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    return lines[:MOST] + rest
