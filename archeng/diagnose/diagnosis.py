@@ -262,7 +262,10 @@ def _verdict(d: Diagnosis) -> str:
         lines = [f"  {name} = {_value(value)}" for name, value in d.design.items()]
         return "\n".join(["feasible design: found", *lines])
     if d.proof:
-        return f"feasible design: NONE FOUND, and there is none (proved by {d.proof})"
+        even = ""
+        if d.discrete_variables and not any(c.discrete for c in d.conflicts):
+            even = ", even if all variables could be real numbers"
+        return f"feasible design: NONE FOUND, and there is none{even} (proved by {d.proof})"
     return (
         f"feasible design: NONE FOUND in {d.attempts} searches from different starts "
         "(which is no proof that there is none)"

@@ -37,34 +37,41 @@ def at_levels(
 ) -> Diagnosis:
     """Return the diagnosis of a model, given that of its relaxation, in which all are real.
 
-    If there is a design of the relaxation, one at levels is looked for. If none is found, it says
-    which rows and discrete variables are in conflict.
+    If there may be a design of the relaxation, one at levels is looked for. If none is found, it
+    says which rows and discrete variables are in conflict.
     """
     system = oracle.system
     domains = _domains(model, system)
-    if relaxed.design is None:
-        return replace(relaxed, discrete_variables=len(domains))
+    relaxed = replace(relaxed, discrete_variables=len(domains))
+    if relaxed.design is None and relaxed.proof:
+        return relaxed
     levels = {
         i: each
         for i, domain in domains.items()
         if (each := domain.levels_between(system.lower[i], system.upper[i])) is not None
     }
     tree, search = LevelTree(oracle, levels), _search_of(model, system)
-    first = np.array([relaxed.design[name] for name in system.names])
-    design, answer = search.repaired([first, *oracle.first_points[:_TRIED]]), TreeAnswer(None)
+    near, answer = list(oracle.first_points[:_TRIED]), TreeAnswer(None)
+    if relaxed.design is not None:
+        near.insert(0, np.array([relaxed.design[name] for name in system.names]))
+    design = search.repaired(near)
+    if design is None and relaxed.design is None:
+        return relaxed
     if design is None:
         answer = tree.ask(system.everything, sorted(levels), FIRST)
         design = search.by(answer, rng)
     common: dict[str, Any] = {
         "share": None,  # those of the relaxation say nothing about levels
         "regions": (),
-        "discrete_variables": len(domains),
         "notes": relaxed.notes if search.fs is None else search.fs.notes,
     }
     if design is not None:
         return replace(
             relaxed,
+            feasible=True,
             design=design_by_name(system, design, domains),
+            conflicts=(),
+            degrees_of_freedom=relaxed.free_variables - relaxed.independent_equalities,
             unusable=tuple(unusable_levels(system, levels, domains)),
             **common,
         )

@@ -296,3 +296,32 @@ def test_interval_arithmetic_rounds_to_levels():
     assert real[1] == pytest.approx((6.5, 10))
     with pytest.raises(EmptyError):
         contracted([(2.2, 2.8), (4.0, 10.0)], rows, levels)
+
+
+def test_symbols_of_the_other_kind_of_casadi():
+    model = Model("mx", symbols="MX")
+    n = model.integer("n", lower=0, upper=3, shape=2)
+    model.subject_to(6 * n[0] + 10 * n[1] >= 23, name="at least")
+    model.subject_to(6 * n[0] + 10 * n[1] <= 25, name="at most")
+    conflict = archeng.diagnose(model).conflict
+    assert set(conflict.rows) == {"at least", "at most"}
+    assert set(conflict.discrete) == {"n[0]", "n[1]"}
+
+
+def test_a_conflict_of_real_numbers_says_so():
+    model = Model("too much")
+    n = model.integer("n", lower=0, upper=3)
+    model.subject_to(2 * n >= 7, name="needs")
+    assert "there is none, even if all variables could be real numbers" in str(
+        archeng.diagnose(model)
+    )
+
+
+def test_a_table_with_one_row_is_fixed():
+    model = Model("one row")
+    s = model.catalogue("s", SECTIONS[:1])
+    x = model.variable("x", lower=0, upper=10)
+    model.subject_to(s["area"] * x >= 20, name="area")
+    diagnosis = archeng.diagnose(model)
+    assert diagnosis.feasible
+    assert diagnosis.notes == ("variable s is fixed at IPE 80",)
