@@ -16,6 +16,7 @@ from archeng.diagnose.integrality import (
     discrete_conflict,
     find_discrete_core,
     unusable_levels,
+    values_text,
 )
 from archeng.diagnose.level_tree import LevelTree, TreeAnswer
 from archeng.diagnose.limits import LimitSystem
@@ -23,7 +24,7 @@ from archeng.diagnose.oracle import Oracle
 from archeng.distribution import initial_distribution
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet, Model, compile_model
-from archeng.model.domain import Domain
+from archeng.model.domain import Domain, Kind
 from archeng.model.variable import Floats
 from archeng.repair import Repairer, make_repairer
 from archeng.sampling import feasible_points
@@ -89,6 +90,17 @@ def at_levels(
         always_active=(),
         **common,
     )
+
+
+def list_texts(model: Model) -> dict[int, str]:
+    """Say what is in the lists of scalar variables, by their positions among all of the model."""
+    every = [variable.domain for variable in model.variables for _ in range(variable.size)]
+    return {
+        i: values_text(domain, levels)
+        for i, domain in enumerate(every)
+        if domain.kind is not Kind.INTEGER
+        and (levels := domain.levels_between(*domain.natural_bounds)) is not None
+    }
 
 
 def _domains(model: Model, system: LimitSystem) -> dict[int, Domain]:

@@ -70,14 +70,17 @@ def explained(oracle: Oracle, core: Core) -> Conflict:
     fixed = dict.fromkeys(text for q in groups for text in system.quantities[q].fixed)
     return Conflict(
         members=tuple(members),
-        assumed=(*(statement(system, k) for k in core.signs), *fixed),
+        assumed=(*dict.fromkeys(statement(system, k) for k in core.signs), *fixed),
         proof=core.proof,
         minimal=all(m.witness is not None for m in members),
     )
 
 
 def statement(system: LimitSystem, k: int) -> str:
-    """Return a limit as a sentence: ``x >= 2``."""
+    """Return a limit as a sentence: ``x >= 2``; of a list, what is in it."""
+    quantity = system.quantities[system.limits[k].quantity]
+    if quantity.listed:
+        return f"{quantity.name} is {quantity.listed}"
     return f"{system.quantities[system.limits[k].quantity].name} {_demand(system.limits[k])}"
 
 

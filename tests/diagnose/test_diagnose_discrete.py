@@ -325,3 +325,16 @@ def test_a_table_with_one_row_is_fixed():
     diagnosis = archeng.diagnose(model)
     assert diagnosis.feasible
     assert diagnosis.notes == ("variable s is fixed at IPE 80",)
+
+
+def test_the_ends_of_a_list_are_no_bounds_to_be_changed():
+    model = Model("heavy")
+    s = model.catalogue("section", SECTIONS)
+    b = model.binary("b")
+    model.subject_to(s["area"] + 2 * b >= 20, name="area")
+    diagnosis = archeng.diagnose(model)
+    assert not diagnosis.feasible
+    assert diagnosis.conflict.names == ("area",)
+    assert "b is 0 or 1" in diagnosis.conflict.assumed
+    [member] = diagnosis.conflict.members
+    assert member.change.limit == pytest.approx(15.2)
