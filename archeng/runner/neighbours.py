@@ -23,7 +23,8 @@ def neighbours_at(feasible_set: FeasibleSet, x: Floats) -> tuple[NeighbourAtBest
     here = fs.reduce(x)
     domains = [variable.domain for variable in fs.variables for _ in range(variable.size)]
     found = []
-    for y in lattice_neighbours(fs.lattice, here)[:_MOST]:
+    near = lattice_neighbours(fs.lattice, here)
+    for y in near[np.count_nonzero(near != here, axis=1) == 1][:_MOST]:
         [i] = np.flatnonzero(y != here)
         violations = fs.violations(y)
         found.append(
