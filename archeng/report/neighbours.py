@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from archeng.model.tables import text_table
 from archeng.records import NeighbourAtBest
+from archeng.result import Result
 
 NEIGHBOUR_HEADER = ("next value", "constraints that it violates, all else as it is")
-HELD = "gains and changes with parameters: of the real variables, while discrete ones are held"
+_HELD = "gains and changes with parameters: of the real variables, while discrete ones are held"
 _MOST = 12  # neighbours that are listed
 _NAMED = 3  # constraints of each that are named
 
@@ -21,9 +22,18 @@ def neighbour_cells(neighbours: Sequence[NeighbourAtBest]) -> list[tuple[str, st
     return rows
 
 
-def neighbours_text(neighbours: Sequence[NeighbourAtBest]) -> str:
-    """Return the table as text."""
-    return text_table(NEIGHBOUR_HEADER, neighbour_cells(neighbours))
+def held_text(result: Result) -> str:
+    """Say that gains are those of the real variables; empty if there are none."""
+    return "" if all(v.domain.is_discrete for v in result.variables) else _HELD
+
+
+def neighbours_text(result: Result) -> str:
+    """Return the table as text, and what gains are about."""
+    table, held = (
+        text_table(NEIGHBOUR_HEADER, neighbour_cells(result.neighbours)),
+        held_text(result),
+    )
+    return f"{table}\n{held}" if held else table
 
 
 def _violated(neighbour: NeighbourAtBest) -> str:

@@ -17,7 +17,7 @@ from archeng.records import (
     SimulatedAtBest,
     VariableAtBest,
 )
-from archeng.report.neighbours import HELD, neighbours_text
+from archeng.report.neighbours import neighbours_text
 from archeng.result import Result
 from archeng.surrogate import Optimality
 
@@ -59,7 +59,7 @@ def result_text(result: Result) -> str:
     if any(a.active for a in result.activity):
         parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
     if result.neighbours:
-        parts += ["", neighbours_text(result.neighbours), HELD]
+        parts += ["", neighbours_text(result)]
     if any(np.isfinite(r.value) for r in result.rows):
         total = len(result.rows)
         parts += ["", f"{total - len(active)} of {total} constraints are not active"]
