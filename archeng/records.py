@@ -188,9 +188,11 @@ class Activity:
         At the best design.
     gain : float
         Estimated gain in the objective per unit of relaxation, to first order; NaN if it cannot
-        be estimated. 0 where the constraint is not active.
+        be estimated. 0 where the constraint is not active. With discrete variables it is the gain
+        by real ones, while the discrete ones are held.
     gain_error : float
-        Typical difference of that estimate from those of other models that fit the calls.
+        Typical difference of that estimate from those of other models that fit the calls. 0 with
+        a gain of NaN: no real variable is in the constraint.
     """
 
     name: str
@@ -208,6 +210,23 @@ class Activity:
     def certain(self) -> bool:
         """Whether the gain is at least twice its error."""
         return self.gain > 2 * self.gain_error
+
+
+@dataclass(frozen=True)
+class NeighbourAtBest:
+    """The best design with one discrete variable at the next value of its list, or another row.
+
+    Attributes
+    ----------
+    variable, value : str
+    violated : dict
+        By how much it violates explicit constraints, by their names, with all other variables as
+        they are.
+    """
+
+    variable: str
+    value: str
+    violated: Mapping[str, float]
 
 
 @dataclass(frozen=True)

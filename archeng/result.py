@@ -19,6 +19,7 @@ from archeng.records import (
     CallRecord,
     Floats,
     Generation,
+    NeighbourAtBest,
     OutputAtBest,
     ParameterSensitivity,
     RowAtBest,
@@ -82,7 +83,10 @@ class Result:
     declared_outputs : tuple of Output
         Outputs that the model declares, with their units.
     sensitivities : tuple of ParameterSensitivity
-        How the best objective changes with each parameter, to first order.
+        How the best objective changes with each parameter, to first order; with discrete variables
+        while these are held.
+    neighbours : tuple of NeighbourAtBest
+        The next values of discrete variables, and which explicit constraints they would violate.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
     """
@@ -107,6 +111,7 @@ class Result:
     objective_name: str = ""
     objective_formula: str = ""
     sensitivities: tuple[ParameterSensitivity, ...] = ()
+    neighbours: tuple[NeighbourAtBest, ...] = ()
 
     @property
     def design(self) -> Design:

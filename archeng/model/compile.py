@@ -88,7 +88,7 @@ def _compile(
     names = model.element_names()
     declared = np.equal(*stacked(model.variables, "lower", "upper"))
     notes = [
-        f"variable {names[i]} is fixed at {lower[i]:g}"
+        f"variable {names[i]} is fixed at {_value(model, int(i), lower[i])}"
         + ("" if declared[i] else ", the only value that its limits leave")
         for i in np.flatnonzero(fixed)
     ]
@@ -178,6 +178,12 @@ def _assemble(
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
     )
+
+
+def _value(model: Declarations, i: int, value: float) -> str:
+    """Return a value of a scalar variable for a note, rows of tables by their names."""
+    domain = _domains(model)[i]
+    return f"{value:g}" if domain.table is None else domain.shown(value)
 
 
 def _domains(model: Declarations) -> list[Domain]:

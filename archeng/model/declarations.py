@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import casadi as ca
@@ -15,6 +16,7 @@ from archeng.checks import choice, named_options, shown
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.advice import ONE_OBJECTIVE
 from archeng.model.constraint import Constraint, with_defaults
+from archeng.model.domain import REAL
 from archeng.model.formula_text import formula_texts
 from archeng.model.quantities import Output, Parameter
 from archeng.model.symbols import Family, check_known, check_rows, parts, put_in
@@ -141,6 +143,15 @@ class Declarations:
         changed = {name: known[name].with_value(value) for name, value in given.items()}
         new._variables, new._outputs = self._variables.copy(), self._outputs.copy()
         new._parameters = self._parameters.copy(changed)
+        new._forget()
+        return new
+
+    def relaxed(self) -> Self:
+        """Return the same model with all variables real, between the bounds of their values."""
+        new, known = copy.copy(self), self._variables.records
+        real = {name: replace(record, domain=REAL) for name, record in known.items()}
+        new._variables, new._outputs = self._variables.copy(real), self._outputs.copy()
+        new._parameters = self._parameters.copy()
         new._forget()
         return new
 

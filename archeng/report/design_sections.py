@@ -15,6 +15,7 @@ from archeng.report.figures import sensible
 from archeng.report.figures.calls import times
 from archeng.report.figures.designs import MOST_PANELS, free_variables
 from archeng.report.html import Html, facts, paragraph, picture, table
+from archeng.report.neighbours import NEIGHBOUR_HEADER, held_text, neighbour_cells
 from archeng.report.text import (
     OUTPUT_HEADER,
     formulas_of,
@@ -174,6 +175,11 @@ def constraints(result: Result) -> list[Html]:
         elements += [paragraph(text), _activity(result), picture("activity", caption)]
     elif "incomplete" in result.provenance:
         elements.append(paragraph(f"Note: {result.provenance['incomplete']}."))
+    if result.neighbours:
+        rows, caption = neighbour_cells(result.neighbours), "Next values of discrete variables"
+        elements.append(table(caption, NEIGHBOUR_HEADER, rows, "ll"))
+        if held_text(result):
+            elements.append(paragraph(f"{held_text(result).capitalize()}."))
     if "simulated" in kinds:
         count, total = sum(bool(e.violated) for e in result.evaluations), len(result.evaluations)
         what = "a simulated constraint" if formulas_of(result) else _UNKNOWN

@@ -17,6 +17,7 @@ from archeng.records import (
     SimulatedAtBest,
     VariableAtBest,
 )
+from archeng.report.neighbours import neighbours_text
 from archeng.result import Result
 from archeng.surrogate import Neighbourhood, Optimality
 
@@ -57,6 +58,8 @@ def result_text(result: Result) -> str:
         parts += ["", _rows(active, bound_domains(result.variables))]
     if any(a.active for a in result.activity):
         parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
+    if result.neighbours:
+        parts += ["", neighbours_text(result)]
     if any(np.isfinite(r.value) for r in result.rows):
         total = len(result.rows)
         parts += ["", f"{total - len(active)} of {total} constraints are not active"]
@@ -191,6 +194,8 @@ def _activity(activity: Sequence[Activity], formulas: Mapping[str, str]) -> str:
 
 def gain_text(a: Activity) -> str:
     """Return the estimated gain with its uncertainty, in words where it is not certain."""
+    if np.isnan(a.gain) and a.gain_error == 0:
+        return "at the end of its list" if a.kind == "bound" else "only discrete variables in it"
     if np.isnan(a.gain):
         return "not estimated (too few calls)"
     if np.isnan(a.gain_error):

@@ -172,6 +172,10 @@ def sample_feasible(
     initial deviations). A variable without both bounds is sampled around its start, unless the
     constraints determine its range.
 
+    With discrete variables all their possible values occur, each about as often (of long lists, all
+    parts); the real variables are uniform for the discrete values that they come with. If there
+    are only discrete variables with few combinations, all of them are tried, and none comes twice.
+
     Parameters
     ----------
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file

@@ -88,6 +88,9 @@ def sweep(
     Each run begins at the best design of the nearest values before, and its models of the outputs
     learn from all calls before, whatever the values of the parameters were.
 
+    With discrete variables, ``result.sensitivities`` of a run say what happens while these are
+    held; where another value becomes better, the best objective bends, and only the runs show it.
+
     Parameters
     ----------
     model : Model, casadi.Opti, nlp dictionary or Pyomo model
