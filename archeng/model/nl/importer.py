@@ -14,6 +14,7 @@ from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.declarations import Sense
+from archeng.model.domain import REAL, whole_number
 from archeng.model.model import Model, imported
 from archeng.model.nl.reader import NlFile, read
 from archeng.model.variable import imported_scalar
@@ -70,7 +71,13 @@ def from_nl(
     if objective and 0 not in contents.goals:
         raise ModelError(f"There is no simulator, and {file} has no objective.")
     variables = [
-        imported_scalar(label, bounds, contents.start.get(i), scale.get(label))
+        imported_scalar(
+            label,
+            bounds,
+            contents.start.get(i),
+            scale.get(label),
+            domain=whole_number(*bounds) if i in contents.integers else REAL,
+        )
         for i, (label, bounds) in enumerate(zip(names, contents.bounds, strict=True))
     ]
     return imported(
