@@ -18,6 +18,7 @@ from archeng.model import compile_model, from_data, from_scipy, to_data
 from archeng.model.domain import REAL, Kind
 from archeng.model.variable import Variable, make_variable
 
+
 def test_variables_are_real_numbers_by_default_and_say_so() -> None:
     variable = make_variable("t", lower=1, upper=3)
     assert variable.domain is REAL

@@ -145,7 +145,7 @@ def _header(lines: list[str], total: int) -> NlFile:
         raise ValueError(f"the header speaks of {variables} variables and {rows} rows")
     logical, nonzeros = sum(numbers[0][5:6]), [*numbers[6], 0, 0]
     file = NlFile(variables, rows, objectives, logical, nonzeros[0], nonzeros[1])
-    file.integers = _integers(variables, numbers[3], numbers[5])
+    file.integers = integer_positions(variables, numbers[3], numbers[5])
     functions, conditions = sum(numbers[4][1:2]), sum(numbers[1][2:4])
     for segment, size, why in (
         ("F segments", functions, "imported functions cannot be differentiated symbolically"),
@@ -157,7 +157,7 @@ def _header(lines: list[str], total: int) -> NlFile:
     return file
 
 
-def _integers(variables: int, curved: list[int], discrete: list[int]) -> set[int]:
+def integer_positions(variables: int, curved: list[int], discrete: list[int]) -> set[int]:
     """Return the positions of the integers, by the order of variables in the file (table 3).
 
     Nonlinear ones in constraints and objectives, only in constraints, only in objectives, each

@@ -129,7 +129,7 @@ def read(
     _box_rows(state)
     for constraint in _active(block, PyomoConstraint):
         _constraint(constraint, state)
-    for disjunct, when in list(branches(block, state.symbol_of, state.add)):
+    for disjunct, when in list(branches(block, state.symbol_of, state.add, state.problems)):
         _check_components(disjunct, state)
         state.when = when
         for constraint in _active(disjunct, PyomoConstraint):

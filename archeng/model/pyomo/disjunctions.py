@@ -23,23 +23,30 @@ def branches(
     block: Any,
     symbol_of: Callable[[Any], Any],
     add: Callable[[str, Row], None],
+    problems: dict[str, list[str]],
     outer: Any = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the active disjuncts of a block, also nested ones, with their conditions.
 
     A condition is the disjunct's indicator, times those of the disjuncts around it. The rows of
     disjunctions are added: of an exclusive one exactly one disjunct is chosen, of others at least
-    one.
+    one. A disjunct that is in none is a problem.
     """
+    known: dict[int, Any] = {}
     for disjunction in _active(block, DISJUNCTION):
         chosen = [symbol_of(d.binary_indicator_var) for d in disjunction.disjuncts]
         most = 1.0 if disjunction.xor else np.inf
         add(disjunction.name, Row(ca.sum1(ca.vertcat(*chosen)), 1.0, most, outer))
+        known |= {id(d): d for d in disjunction.disjuncts if d.active}
     for disjunct in _active(block, DISJUNCT):
+        if id(disjunct) not in known:
+            owner = disjunct.parent_component().name
+            problems[owner].append("a disjunct in no disjunction of its block; deactivate it")
+    for disjunct in known.values():
         own = symbol_of(disjunct.binary_indicator_var)
         when = own if outer is None else outer * own
         yield disjunct, when
-        yield from branches(disjunct, symbol_of, add, when)
+        yield from branches(disjunct, symbol_of, add, problems, when)
 
 
 def _active(block: Any, kind: str) -> Iterator[Any]:
