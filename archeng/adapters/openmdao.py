@@ -264,7 +264,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         return found
 
     def _size(self, name: str, meta: Mapping[str, Any]) -> int:
-        """Number of entries; OpenMDAO does not count those of discrete variables."""
+        """Return the number of entries; OpenMDAO does not count those of discrete variables."""
         discrete = name in self._designvars_discrete
         return int(np.size(self._problem().get_val(name))) if discrete else int(meta["size"])
 

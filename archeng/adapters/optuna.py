@@ -11,13 +11,14 @@ and ``archeng export run.db --optuna sqlite:///run_optuna.db`` does it from a jo
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
+
+import numpy as np
 
 from archeng.checks import needed
 from archeng.errors import SettingsError
@@ -159,11 +160,11 @@ def _ranges(result: Result) -> dict[str, Any]:
     ranges = {}
     domains = _domains(result)
     for i, v in enumerate(result.variables_at_best):
-        if domains[i].is_discrete:
-            ranges[v.name] = _discrete(domains[i], v.lower, v.upper)
-            continue
         seen = [float(call.x[i]) for call in result.evaluations]
         ends = [end for end in (v.lower, v.upper) if math.isfinite(end)]
+        if domains[i].is_discrete:
+            ranges[v.name] = _discrete(domains[i], [*ends, *seen])
+            continue
         within = [*ends, *seen] or [0.0]  # handlers may simulate outside
         ranges[v.name] = optuna.distributions.FloatDistribution(min(within), max(within))
     return ranges
@@ -180,17 +181,18 @@ def _value(domain: Domain, number: float) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _discrete(domain: Domain, lower: float, upper: float) -> Any:
-    """Distribution of a discrete variable: whole numbers, equal steps, or a list."""
-    levels = domain.levels_between(lower, upper)
-    values = [_value(domain, number) for number in [] if levels is None else levels.tolist()]
-    if domain.table is not None:
+def _discrete(domain: Domain, ends: Sequence[float]) -> Any:
+    """Distribution of a discrete variable between its ends: numbers in equal steps, or a list."""
+    levels = domain.levels_between(min(ends), max(ends))
+    assert levels is not None
+    values = [_value(domain, number) for number in levels.tolist()]
+    steps = set(np.diff(levels).tolist())
+    if domain.table is not None or len(steps) > 1:
         return optuna.distributions.CategoricalDistribution(values)
-    steps = {b - a for a, b in itertools.pairwise(values)}
-    if all(isinstance(v, int) for v in values) and len(steps) <= 1:
-        step = steps.pop() if steps else 1
-        return optuna.distributions.IntDistribution(values[0], values[-1], step=step)
-    return optuna.distributions.CategoricalDistribution(values)
+    step = steps.pop() if steps else 1
+    if all(isinstance(v, int) for v in values):
+        return optuna.distributions.IntDistribution(values[0], values[-1], step=int(step))
+    return optuna.distributions.FloatDistribution(values[0], values[-1], step=step)
 
 
 def _constraints(result: Result) -> list[tuple[str, Callable[[CallRecord], float]]]:

@@ -277,8 +277,8 @@ def _compiled(model: Any) -> FeasibleSet:
     if fs.lattice is not None:
         names = [fs.free_names[i] for i in fs.lattice.positions]
         raise SettingsError(
-            f"pycma samples real numbers, and {', '.join(names)} are discrete: use archeng.solve(), "
-            "whose strategy knows the values that they may take."
+            f"pycma samples real numbers, and {', '.join(names)} are discrete: use "
+            "archeng.solve(), whose strategy knows the values that they may take."
         )
     return fs
 

@@ -45,7 +45,7 @@ class DiscreteDeclarations(Declarations):
         Parameters are those of :meth:`Model.variable`; both bounds are needed. In the simulator
         ``design[name]`` is an int.
         """
-        bounds = {"lower": lower, "upper": upper, "domain": INTEGER}
+        bounds: dict[str, Any] = {"lower": lower, "upper": upper, "domain": INTEGER}
         checked = make_variable(name, **bounds, shape=shape)
         for label, a, b in zip(checked.element_names(), checked.lower, checked.upper, strict=True):
             INTEGER.check_levels(label, a, b)

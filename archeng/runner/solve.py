@@ -66,8 +66,8 @@ def solve(
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
-        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an Opti;
-        ``gradients``: whether derivatives of the model's black boxes are used.
+        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
+        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
 
     Returns
     -------
