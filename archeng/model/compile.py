@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -103,8 +104,9 @@ def _compile(
     rows = _drop_constant(rows, x, notes)
     own_names, merged = [names[i] for i in free], defaultdict[int, list[str]](list)
     rows = _absorb_bounds(rows, x, low, high, own_names, notes, merged)
-    bounded_integers(model, free, low, high, lambda: _linear_limits(rows, x))
-    low, high = at_levels(model, free, low, high, own_names)
+    linear_rows = partial(_linear_limits, rows, x)
+    bounded_integers(model, free, low, high, linear_rows)
+    low, high = at_levels(model, free, low, high, own_names, linear_rows)
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high

@@ -24,14 +24,27 @@ def _domains(model: Declarations) -> list[Domain]:
 
 
 def at_levels(
-    model: Declarations, free: Any, low: Floats, high: Floats, names: list[str]
+    model: Declarations,
+    free: Any,
+    low: Floats,
+    high: Floats,
+    names: list[str],
+    linear: Callable[[], _Rows],
 ) -> tuple[Floats, Floats]:
-    """Move the bounds (n,) of discrete variables to their outermost levels."""
+    """Move the bounds (n,) of discrete variables to their outermost levels.
+
+    Levels at which a linear row of this variable alone does not hold are left out.
+    """
     low, high, domains = low.copy(), high.copy(), _domains(model)
-    for k, i in enumerate(free):
-        levels = domains[i].levels_between(low[k], high[k])
-        if levels is None:
-            continue
+    discrete = [k for k, i in enumerate(free) if domains[i].is_discrete]
+    alone = _alone(linear()) if discrete else []
+    for k in discrete:
+        levels = domains[free[k]].levels_between(low[k], high[k])
+        assert levels is not None
+        for i, slope, a, b in alone:
+            room = _AT_LEVEL * max(1.0, abs(slope))
+            kept = (slope * levels >= a - room) & (slope * levels <= b + room)
+            levels = levels[kept] if i == k else levels
         if not len(levels):
             raise InfeasibleModelError(
                 f"Variable {names[k]!r}: none of its values lies between {low[k]:g} and "
@@ -40,6 +53,16 @@ def at_levels(
             )
         low[k], high[k] = levels[0], levels[-1]
     return low, high
+
+
+def _alone(rows: _Rows) -> list[tuple[int, float, float, float]]:
+    """Return variable, coefficient and limits of the linear rows that hold one variable only."""
+    found = []
+    for gradient, a, b in zip(*rows, strict=True):
+        inside = np.flatnonzero(gradient)
+        if len(inside) == 1:
+            found.append((int(inside[0]), float(gradient[inside[0]]), float(a), float(b)))
+    return found
 
 
 def level_at(model: Declarations, i: int, value: float) -> float:
