@@ -86,15 +86,8 @@ def minimize(
     wanted = _keywords(options, keywords)
     function("fun", fun)
     title = getattr(fun, "__name__", type(fun).__name__)
-    model = from_scipy(
-        x0,
-        bounds=bounds,
-        constraints=constraints,
-        integrality=integrality,
-        names=names,
-        tolerance=tolerance,
-        name=title,
-    )
+    limits = {"bounds": bounds, "constraints": constraints, "integrality": integrality}
+    model = from_scipy(x0, **limits, names=names, tolerance=tolerance, name=title)
     if callback is not None:
         wanted["callback"] = _on_runs(callback)
     objective = partial(_objective, fun, args if isinstance(args, tuple) else (args,))

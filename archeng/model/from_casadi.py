@@ -17,7 +17,7 @@ from archeng.errors import ModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.black_boxes import EQUALITY_TOLERANCE
 from archeng.model.casadi_problem import Problem, build, last_lines
-from archeng.model.domain import INTEGER, REAL
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.model import Model
 from archeng.model.variable import Floats, symbol_shape, vector
 
@@ -109,11 +109,9 @@ def from_nlp(
     columns = {"lower": vector("lbx", lbx, n), "upper": vector("ubx", ubx, n)}
     columns |= {} if x0 is None else {"start": vector("x0", x0, n)}
     columns |= {} if scale is None else {"scale": vector("scale", scale, n)}
-    whole = _discrete(discrete, n)
-    variables = [
-        (label, {"domain": INTEGER if whole[i] else REAL, **{k: v[i] for k, v in columns.items()}})
-        for i, label in enumerate(labels)
-    ]
+    domains = _domains(discrete, n)
+    columns |= {"domain": np.array(domains, dtype=object)}
+    variables = [(label, {k: v[i] for k, v in columns.items()}) for i, label in enumerate(labels)]
     symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
     kept = (("p", value if len(value) > 1 else value[0]),) if parameters and len(value) else ()
     missing = "the nlp dictionary has no objective 'f'"
@@ -215,10 +213,10 @@ def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
     return value
 
 
-def _discrete(discrete: Any, size: int) -> list[bool]:
-    """Return which entries are integers, as the option of nlpsol says it."""
+def _domains(discrete: Any, size: int) -> list[Domain]:
+    """Return the domains of entries, as the option of nlpsol says it."""
     if discrete is None:
-        return [False] * size
+        return [REAL] * size
     try:
         flags = [bool(flag) if flag in (0, 1) else None for flag in discrete]
     except (TypeError, ValueError):
@@ -228,7 +226,7 @@ def _discrete(discrete: Any, size: int) -> list[bool]:
             f"discrete must have one True or False for each of the {size} variables, got "
             f"{shown(discrete)}."
         )
-    return [bool(flag) for flag in flags]
+    return [INTEGER if flag else REAL for flag in flags]
 
 
 def _symbol_names(x: Any) -> list[str]:

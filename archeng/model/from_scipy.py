@@ -56,8 +56,7 @@ def from_scipy(
         ``finite_diff_jac_sparsity`` and ``keep_feasible`` mean nothing here: all constraints
         always hold.
     integrality : array_like, optional
-        As in `scipy.optimize.milp` and `differential_evolution`: 1 (or True) for integers, 0 for
-        real numbers; one for all, or one per variable. Integers need both bounds.
+        As in `scipy.optimize.milp`: 1 for integers, which need both bounds, 0 for real numbers.
     names : sequence of str, optional
         One per variable; by default ``x[0]``, ``x[1]``, ...
     scale : array_like, optional
@@ -81,12 +80,10 @@ def from_scipy(
     read = [
         _read(item, position, len(start)) for position, item in enumerate(_sequence(constraints))
     ]
-    functions = any(hasattr(c, "fun") for c in read)
-    model = Model(name, symbols="MX" if functions else "SX")
+    model = Model(name, symbols="MX" if any(hasattr(c, "fun") for c in read) else "SX")
     _declare(model, names, _domains(integrality, len(start)), (lower, upper, start), scale)
-    inside = np.clip(start, lower, upper)
+    inside, taken = np.clip(start, lower, upper), set[str]()
     size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(inside), 1.0))
-    taken: set[str] = set()
     for position, c in enumerate(read):
         label, source = _origin(c, position, taken)
         _add_rows(model, c, label, source, inside, size, tolerance)
