@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from archeng.checks import named_options
+from archeng.checks import named_options, text
 from archeng.errors import ModelError
 from archeng.model.advice import VARIABLE_HINTS
 from archeng.model.declarations import Declarations
@@ -145,6 +145,9 @@ class DiscreteDeclarations(Declarations):
             ``section["area"]`` is the attribute of the chosen row in formulas; in the simulator
             ``design[name]`` is the row's name, with attributes: ``design[name]["area"]``.
         """
+        for option, column in (("order", order), ("key", key)):
+            if column is not None:
+                text(option, column, ModelError)
         rows = read_table(name, table, key)
         columns = rows.numeric_columns
         if order is None and not columns:

@@ -173,7 +173,7 @@ class Domain:
             if isinstance(value, str | bytes):
                 raise ValueError("a text")
             return float(value)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # an object may raise anything
             expected = "a number" if self.table is None else f"one of {self.table.some_names()}"
             raise ModelError(
                 f"Variable {label!r}: expected {expected}, got {shown(value)}."
@@ -229,7 +229,7 @@ def choice_domain(label: str, values: Any) -> Domain:
     try:
         numbers = [v.item() if isinstance(v, np.generic) else v for v in values]
         levels = np.array([float(v) for v in numbers])
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # an object may raise anything
         raise ModelError(
             f"Choice {label!r}: expected a list of numbers, got {shown(values)}. Names with "
             "attributes are model.category() or model.catalogue()."

@@ -162,7 +162,12 @@ def make_variable(
 
 def _table_numbers(name: str, domain: Domain, start: Any) -> Floats:
     """Return the numbers of rows that are given by their names, in the same shape."""
-    names = np.asarray(start, dtype=object)
+    try:
+        names = np.asarray(start, dtype=object)
+    except Exception as error:  # an object may raise anything
+        raise ModelError(
+            f"Variable {name!r}: start must be the name of a row, got {shown(start)}."
+        ) from error
     flat = [domain.number(name, value) for value in names.reshape(-1).tolist()]
     return np.array(flat, dtype=float).reshape(names.shape)
 
