@@ -53,6 +53,7 @@ SECTIONS = {
         [
             "algorithm",
             "surrogate",
+            "discrete",
             "architecture",
             "extending",
             "when_not",
