@@ -210,7 +210,7 @@ def test_a_journal_of_a_model_with_conditions_goes_on_exactly(tmp_path: Path) ->
 
     whole = archeng.solve(model(), simulator, seed=2, max_evaluations=30)
     path = tmp_path / "run.db"
-    archeng.solve(model(), simulator, seed=2, max_evaluations=7, journal=path)
+    archeng.solve(model(), simulator, seed=2, max_evaluations=9, journal=path)
     again = archeng.resume(path, simulator, max_evaluations=30)
     assert again.nfev == whole.nfev
     for a, b in zip(whole.evaluations, again.evaluations, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from typing import Any
 
 import casadi as ca
@@ -158,6 +159,14 @@ def test_default_tolerances_are_those_of_the_row_itself() -> None:
         return model.constraints[0].half_widths[0]
 
     assert width() == width(when=True) > 0
+
+
+def test_feasible_sets_with_conditions_can_be_sent() -> None:
+    fs = compile_model(beam())
+    again = pickle.loads(pickle.dumps(fs))
+    for design in itertools.islice(designs(20), 20):
+        np.testing.assert_array_equal(fs.values(design), again.values(design))
+        np.testing.assert_array_equal(fs.shown_values(design), again.shown_values(design))
 
 
 def test_bounds_in_conditional_rows_are_no_bounds() -> None:
