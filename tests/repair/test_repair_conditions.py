@@ -1,4 +1,4 @@
-"""Repairs onto rows with conditions are the nearest designs, by trying the points of a fine grid."""
+"""Repairs onto rows with conditions are the nearest designs, beside a fine grid of points."""
 
 from __future__ import annotations
 
