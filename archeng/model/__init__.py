@@ -10,7 +10,7 @@ from archeng.model.convert import (
     is_importable,
 )
 from archeng.model.declarations import Sense
-from archeng.model.domain import REAL, Domain
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.fibre import fibre
 from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
@@ -45,13 +45,14 @@ from archeng.model.tables import (
     text_table,
 )
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
-from archeng.model.variable import Variable, plain_values
+from archeng.model.variable import Variable, plain_values, rounded
 
 __all__ = [
     "BOUND",
     "DEFAULT_SHARE",
     "IMPORT_HINTS",
     "IMPORT_OPTIONS",
+    "INTEGER",
     "ONE_OBJECTIVE",
     "REAL",
     "RESERVED",
@@ -98,6 +99,7 @@ __all__ = [
     "of_casadi",
     "plain_values",
     "refuse_wide",
+    "rounded",
     "serialized",
     "set_params",
     "text_table",

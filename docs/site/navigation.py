@@ -30,6 +30,7 @@ SECTIONS = {
             "outputs",
             "casadi_black_boxes",
             "pyomo_black_boxes",
+            "discrete_imports",
             "failing_simulators",
             "parallel",
             "resume",
