@@ -22,16 +22,10 @@ import casadi as ca
 
 from archeng.model.domain import refused_keywords
 
-_KINDS = (
-    "Each kind of variable has its own: model.variable(), integer(), binary(), choice(), "
-    "category(), catalogue()."
-)
 VARIABLE_HINTS = {
-    **dict.fromkeys(("domain", "integrality", "type", "vartype"), _KINDS),
-    "integer": "Declare it by model.integer().",
-    **dict.fromkeys(("binary", "boolean"), "Declare it by model.binary()."),
-    **dict.fromkeys(("discrete", "values", "levels", "choices"), "Use model.choice(name, values)."),
-    "step": "Use model.choice(name, range(lower, upper + 1, step)), or factors in the formulas.",
+    **refused_keywords(
+        "solve one problem for each value, with lower= and upper= equal to it, and keep the best."
+    ),
     **dict.fromkeys(("bounds", "lb", "ub", "low", "high", "min", "max"), "Use lower= and upper=."),
     **dict.fromkeys(("initial", "initialize", "init_guess", "guess", "x0", "value"), "Use start=."),
     **dict.fromkeys(("size", "n", "length"), "Use shape=."),

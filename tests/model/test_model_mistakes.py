@@ -144,10 +144,8 @@ def test_symbols_are_those_of_casadi(kind: str) -> None:
 
 def test_integers_and_other_habits() -> None:
     model = archeng.Model()
-    habits = {"integer": True}, {"domain": "integer"}, {"binary": True}
-    advice = r"by model\.integer\(\)", r"integer\(\), binary\(\)", r"by model\.binary\(\)"
-    for habit, instead in zip(habits, advice, strict=True):
-        with pytest.raises(ModelError, match=instead):
+    for habit in ({"integer": True}, {"domain": "integer"}, {"binary": True}):
+        with pytest.raises(ModelError, match="continuous variables only"):
             model.variable("n", **habit)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="Use lower= and upper="):
         model.variable("n", bounds=(0, 1))  # type: ignore[call-arg]
