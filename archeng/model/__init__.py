@@ -17,6 +17,7 @@ from archeng.model.from_scipy import from_scipy
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.parameter_slopes import ParameterSlopes
+from archeng.model.parts_table import Item
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import (
     ModelValues,
@@ -29,6 +30,7 @@ from archeng.model.pyomo import (
     variables_by_name,
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
+from archeng.model.table_symbol import TableSymbol
 from archeng.model.tables import (
     model_formulas,
     model_quantities,
@@ -49,6 +51,7 @@ __all__ = [
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
+    "Item",
     "Model",
     "ModelValues",
     "Output",
@@ -57,6 +60,7 @@ __all__ = [
     "RowInfo",
     "RowKind",
     "Sense",
+    "TableSymbol",
     "Variable",
     "all_values",
     "as_model",

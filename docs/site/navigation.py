@@ -18,6 +18,7 @@ SECTIONS = {
             "external_program",
             "simulated_constraints",
             "grey_box",
+            "discrete",
         ],
     ),
     "How to": (
@@ -28,6 +29,7 @@ SECTIONS = {
             "equalities",
             "simulated",
             "outputs",
+            "discrete",
             "casadi_black_boxes",
             "pyomo_black_boxes",
             "failing_simulators",
@@ -52,6 +54,7 @@ SECTIONS = {
         [
             "algorithm",
             "surrogate",
+            "discrete",
             "architecture",
             "extending",
             "when_not",
