@@ -13,7 +13,7 @@ import click
 from archeng.cli import flags
 from archeng.cli.output import by_name, limits_text, write, write_json
 from archeng.cli.study_file import StudyFile
-from archeng.cli.study_import import find_model, imported, opened
+from archeng.cli.study_import import import_options, opened
 from archeng.cli.targets import study_or_file
 from archeng.diagnose import Diagnosis, diagnose
 from archeng.errors import InfeasibleModelError, ModelError, SettingsError
@@ -117,8 +117,10 @@ def check(
 def _load_model(path: Path, name: str | None) -> Model:
     """Return the model of an .nl file, of a Python file, or of a journal."""
     if path.suffix == ".py":
-        with imported(path) as module:
-            return as_model(find_model(module, name), objective=False)
+        with opened(path, name) as study:
+            own = isinstance(study.model, Model)
+            more = {} if own else import_options(study.options)
+            return as_model(study.model, objective=False, **more)
     if not path.is_file():
         raise ModelError(f"{path}: no such file.")
     if name is not None:

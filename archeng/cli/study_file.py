@@ -18,6 +18,7 @@ import numpy as np
 
 from archeng.checks import Check, did_you_mean
 from archeng.errors import SettingsError, StudyFileError
+from archeng.model import IMPORT_OPTIONS
 from archeng.options import OPTIONS, two_limits
 from archeng.settings import HANDLER_OPTIONS, Settings
 
@@ -116,6 +117,7 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         }
     if data.get("parameters"):
         options["parameters"] = dict(data["parameters"])
+    options |= data.get("import", {})
     if data.get("settings"):
         options["settings"] = Settings(**data["settings"])
     workers = None
@@ -296,10 +298,16 @@ def _section(name: str) -> dict[str, Check]:
     return {o.name: o.check for o in OPTIONS.values() if o.section == name}
 
 
+def _imported(key: str, value: Any) -> Any:
+    """Leave the check to the importer."""
+    return value
+
+
 SECTIONS: Mapping[str, Mapping[str, Check] | None] = {
     "study": {k: c for k, c in _FILES.items() if k != "journal"} | _section("study"),
     "run": _section("run") | {"journal": _journal, "workers": _workers},
     **dict.fromkeys(_OF_ANY_NAME),
+    "import": dict.fromkeys(IMPORT_OPTIONS, _imported),
     "settings": {f.name: f.metadata["check"] for f in fields(Settings)},
 }
 """Every key of every section, with its check."""

@@ -10,6 +10,7 @@ from archeng.model.convert import (
     is_importable,
 )
 from archeng.model.declarations import Sense
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.fibre import fibre
 from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
@@ -41,15 +42,18 @@ from archeng.model.tables import (
     text_table,
 )
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
-from archeng.model.variable import Variable
+from archeng.model.variable import Variable, rounded
 
 __all__ = [
     "DEFAULT_SHARE",
     "IMPORT_HINTS",
     "IMPORT_OPTIONS",
+    "INTEGER",
     "ONE_OBJECTIVE",
+    "REAL",
     "RESERVED",
     "Constraint",
+    "Domain",
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
@@ -88,6 +92,7 @@ __all__ = [
     "number",
     "of_casadi",
     "refuse_wide",
+    "rounded",
     "serialized",
     "set_params",
     "text_table",

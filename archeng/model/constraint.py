@@ -24,11 +24,16 @@ _COMPARISONS = (ca.OP_LE, ca.OP_LT, ca.OP_EQ)
 
 @dataclass(frozen=True)
 class Row:
-    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal."""
+    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal.
+
+    ``when`` is 1 where it must hold and 0 where it need not, a formula of discrete variables; None:
+    it must hold always.
+    """
 
     expression: Any
     lower: float
     upper: float
+    when: Any = None
 
     @property
     def is_equality(self) -> bool:
@@ -117,7 +122,8 @@ def with_defaults(
     chosen = [r for c in constraints if c.needs_default for r in c.rows if r.is_equality]
     if not chosen:
         return tuple(constraints)
-    box = declared_box(variables, [r for c in constraints for r in c.rows], symbols)
+    always = [r for c in constraints for r in c.rows if r.when is None]
+    box = declared_box(variables, always, symbols)
     near = neighbourhood(*box, *stacked(variables, "start", "scale"))
     widths = default_half_widths(
         [r.expression for r in chosen], [r.lower for r in chosen], symbols, near

@@ -29,6 +29,7 @@ DIGITS = 8
 """Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
 _SAME = 1e-12  # numbers of a list that differ less, relatively, are one: 0.1 + 0.2 and 0.3
+_ROUNDING = 1e-9  # of imported bounds of integers, which may have been computed
 MOST_LEVELS = 100_000
 """Values that a discrete variable may have: they are listed one by one."""
 
@@ -83,6 +84,7 @@ class Domain:
         if self.kind is Kind.REAL:
             return None
         if self.kind is Kind.INTEGER:
+            self.check_levels("of unknown name", lower, upper)
             return np.arange(np.ceil(lower), np.floor(upper) + 1.0)
         return self._listed[(self._listed >= lower) & (self._listed <= upper)]
 
@@ -98,19 +100,18 @@ class Domain:
                 f"Variable {label!r}: lower bound {lower:g} is above upper bound {upper:g}. "
                 "Swap them, or use lower == upper to fix the variable."
             )
-        if self.kind is Kind.INTEGER:
-            self._check_integer_bounds(label, lower, upper)
+        if self.kind is Kind.INTEGER and not (_is_whole(lower) and _is_whole(upper)):
+            raise ModelError(
+                f"Integer {label!r}: bounds must be whole numbers, got lower={lower:g}, "
+                f"upper={upper:g}."
+            )
 
-    def _check_integer_bounds(self, label: str, lower: float, upper: float) -> None:
+    def check_levels(self, label: str, lower: float, upper: float) -> None:
+        """Raise if the values of an integer between these bounds cannot be listed."""
         if not (np.isfinite(lower) and np.isfinite(upper)):
             raise ModelError(
                 f"Integer {label!r}: needs a lower and an upper bound, got lower={lower:g}, "
                 f"upper={upper:g}. Give bounds that hold for every sensible design."
-            )
-        if lower != round(lower) or upper != round(upper):
-            raise ModelError(
-                f"Integer {label!r}: bounds must be whole numbers, got lower={lower:g}, "
-                f"upper={upper:g}."
             )
         if upper - lower >= MOST_LEVELS:
             raise ModelError(
@@ -122,11 +123,33 @@ class Domain:
         """Return how far a value is from the nearest one that the variable may take."""
         if not np.isfinite(value):
             return np.inf
-        outside = max(0.0, lower - value, value - upper)
-        levels = self.levels_between(lower, upper)
-        if levels is None:
-            return outside
-        return float(np.abs(levels - value).min()) if len(levels) else np.inf
+        apart = abs(value - self.nearest(value, lower, upper))
+        return np.inf if np.isnan(apart) else float(apart)
+
+    def nearest(self, value: float, lower: float, upper: float) -> float:
+        """Return the nearest number between bounds that the variable may take; NaN if none."""
+        if self.kind is Kind.INTEGER:
+            lower, upper, value = np.ceil(lower), np.floor(upper), round(value)
+        if self.kind is Kind.REAL or self.kind is Kind.INTEGER:
+            return float(min(max(value, lower), upper)) if lower <= upper else np.nan
+        levels = self._listed[(self._listed >= lower) & (self._listed <= upper)]
+        return float(levels[np.argmin(np.abs(levels - value))]) if len(levels) else np.nan
+
+    def inward(self, lower: float, upper: float) -> tuple[float, float]:
+        """Return imported bounds: of integers the next whole numbers inside."""
+        if self.kind is not Kind.INTEGER:
+            return lower, upper
+        return float(np.ceil(lower - _ROUNDING)), float(np.floor(upper + _ROUNDING))
+
+    def check_start(self, label: str, start: float, lower: float, upper: float) -> None:
+        """Raise if a start is none of the values of a discrete variable."""
+        if not self.is_discrete or not np.isfinite(start):
+            return
+        if self.violation(start, lower, upper) == 0.0:
+            return
+        nearest = self.nearest(start, lower, upper)
+        hint = "" if np.isnan(nearest) else f"; the nearest one is {self.shown(nearest)}"
+        raise ModelError(f"Variable {label!r}: start={start:g} is none of its values{hint}.")
 
     def value(self, number: float) -> Any:
         """Return what the engineer wrote: a number, or an `Item` of a table.
@@ -151,7 +174,7 @@ class Domain:
             if isinstance(value, str | bytes):
                 raise ValueError("a text")
             return float(value)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # an object may raise anything
             expected = "a number" if self.table is None else f"one of {self.table.some_names()}"
             raise ModelError(
                 f"Variable {label!r}: expected {expected}, got {shown(value)}."
@@ -182,12 +205,13 @@ class Domain:
     @classmethod
     def from_data(cls, record: Mapping[str, Any]) -> Domain:
         """Return the domain of a stored variable."""
-        table = record.get("table")
-        return cls(
-            Kind(record.get("domain", Kind.REAL)),
-            tuple(record.get("choices", ())),
-            None if table is None else PartsTable.from_data(table),
-        )
+        table, kind = record.get("table"), Kind(record.get("domain", Kind.REAL))
+        choices = tuple(record.get("choices", ()))
+        if kind is Kind.CHOICE:
+            choices = choice_domain("of the stored model", choices).choices
+        if (kind in (Kind.CATEGORY, Kind.CATALOGUE)) != (table is not None):
+            raise ValueError(f"a variable that is a {kind} and its table do not fit together")
+        return cls(kind, choices, None if table is None else PartsTable.from_data(table))
 
 
 REAL = Domain()
@@ -208,7 +232,7 @@ def choice_domain(label: str, values: Any) -> Domain:
             raise TypeError("no list")
         numbers = [_as_written(v) for v in values]
         levels = np.array([float(v) for v in numbers])
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # an object may raise anything
         raise ModelError(
             f"Choice {label!r}: expected a list of numbers, got {shown(values)}. Names with "
             "attributes are model.category() or model.catalogue()."
@@ -235,18 +259,32 @@ def _as_written(value: Any) -> int | float:
     return int(value) if isinstance(value, int) else float(value)
 
 
-_REAL_ONLY = "archeng searches over continuous variables only"
-_KEYWORDS = ("binary", "boolean", "discrete", "domain", "integer", "integrality", "type")
+def whole_number(lower: float, upper: float) -> Domain:
+    """Return the domain of an imported integer: a binary, if it is between 0 and 1."""
+    return BINARY if INTEGER.inward(lower, upper) == BINARY.natural_bounds else INTEGER
 
 
-def refusal(kind: str, declared: str) -> str:
-    """Say why an imported variable of another kind is not supported; for all importers.
-
-    ``declared`` is how the other package says it.
-    """
-    return f"{kind} variable ({declared}); {_REAL_ONLY}: fix it or relax its domain"
+def whole(values: Any) -> bool:
+    """Whether numbers are consecutive whole ones: an integer between its bounds."""
+    steps = np.diff(np.asarray(values, dtype=float))
+    return bool(np.all(steps == 1.0)) and _is_whole(float(values[0]))
 
 
-def refused_keywords(advice: str) -> dict[str, str]:
-    """Hints for keywords by which other packages declare kinds of variables, and what to do."""
-    return dict.fromkeys(_KEYWORDS, f"{_REAL_ONLY}: {advice}")
+def _is_whole(number: float) -> bool:
+    return bool(np.isinf(number)) or number == round(number)
+
+
+DECLARED_BY = {
+    **dict.fromkeys(("integer", "integrality"), "Use model.integer() for whole numbers."),
+    **dict.fromkeys(("binary", "boolean"), "Use model.binary() for yes or no, 1 or 0."),
+    **dict.fromkeys(
+        ("choices", "values", "levels", "discrete"),
+        "Use model.choice() for one of a list of numbers, model.integer() for whole numbers.",
+    ),
+    **dict.fromkeys(
+        ("domain", "type", "within"),
+        "Use model.integer(), binary(), choice(), category() or catalogue() for variables that are "
+        "not real numbers.",
+    ),
+}
+"""What to write instead of the keywords by which other packages say the kind of a variable."""

@@ -208,7 +208,7 @@ def _csv_rows(label: str, path: Path) -> tuple[list[dict[str, str]], list[dict[s
     """Return the rows of a file: as texts, and with the numbers in them."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # no such file, no UTF-8, no name of a file
         raise ModelError(
             f"Table of {label!r}: {path} cannot be read: {error}. Expected a CSV file in UTF-8."
         ) from error

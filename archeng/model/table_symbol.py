@@ -9,6 +9,8 @@ exact at whole numbers, and linear in between, where only the search looks at it
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import casadi as ca
@@ -18,6 +20,7 @@ from archeng.checks import shown
 from archeng.errors import ModelError
 from archeng.model.variable import Floats, Variable
 
+_INDICATOR = r"fmax\(0,\(1-fabs\((?:{0}|\({0}-(\d+)\))\)\)\)"  # of a row, as CasADi writes it
 _OPERATORS = ("add", "sub", "mul", "truediv", "pow", "matmul")
 _COMPARED = ("le", "lt", "ge", "gt", "neg", "pos", "abs", "float", "bool")
 _OF_NUMPY = ("array_ufunc", "array_function")  # NumPy asks for these
@@ -108,3 +111,19 @@ class TableSymbol:
 
 for _name in (*_OPERATORS, *(f"r{name}" for name in _OPERATORS), *_COMPARED, *_OF_NUMPY):
     setattr(TableSymbol, f"__{_name}__", TableSymbol._refused)
+
+
+def with_row_names(text: str, variables: Sequence[Variable]) -> str:
+    """Return a formula's text with indicators of rows as ``material is S355``."""
+    for v in variables:
+        table = v.domain.table
+        if table is None:
+            continue
+        for label in v.element_names():
+
+            def named(match: re.Match[str], label: str = label, names: Any = table.names) -> str:
+                said = f"{label} is {names[int(match[1] or 0)]}"
+                return said if match[0] == match.string else f"({said})"
+
+            text = re.sub(_INDICATOR.format(re.escape(label)), named, text)
+    return text

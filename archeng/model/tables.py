@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archeng.model.domain import DIGITS, REAL
+from archeng.model.domain import REAL, Domain
 from archeng.model.formulas import formulas_of
 from archeng.model.variable import Floats, Variable
 
@@ -75,12 +75,13 @@ def model_table(model: Declarations) -> str:
     text = f"model {model.name}: {model.n_variables} variables, {rows} rows\n\n"
     text += model_variables(model.variables)
     text += model_quantities(model.parameters, model.outputs)
-    second = []
+    second, conditions = [], model.condition_texts()
     for c in constraints:
         for label, row, half in zip(c.row_names(), c.rows, c.widths(), strict=True):
             equal = row.is_equality
             limit = f"{number(row.lower)} +- {half:.3g}" if equal else number(row.lower)
             kind = "equality" if equal else "inequality"
+            kind += f" when {conditions[label]}" if label in conditions else ""
             second.append((label, limit, number(row.upper), kind, c.source))
     if second:
         text += "\n\n" + text_table(("constraint", "lower", "upper", "kind", "source"), second)
@@ -97,6 +98,7 @@ class Violation:
     upper: float
     violation: float
     source: str
+    domain: Domain = REAL
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,11 @@ class ViolationTable:
         """Return the table with other limits for the entries of these names."""
         entries = []
         for e in self.entries:
-            low, high = limits.get(e.name, (e.lower, e.upper))
-            violation = _violation(e.value, low, high)
-            entries.append(replace(e, lower=low, upper=high, violation=violation))
+            if e.name in limits:
+                low, high = limits[e.name]
+                violation = _violation(e.value, low, high)
+                e = replace(e, lower=low, upper=high, violation=violation)
+            entries.append(e)
         return ViolationTable(tuple(entries))
 
     def __iter__(self) -> Iterator[Violation]:
@@ -139,9 +143,9 @@ class ViolationTable:
         rows = [
             (
                 e.name,
-                "undefined" if not np.isfinite(e.value) else f"{e.value:.{DIGITS}g}",
-                number(e.lower),
-                number(e.upper),
+                "undefined" if not np.isfinite(e.value) else e.domain.shown(e.value),
+                e.domain.shown(e.lower),
+                e.domain.shown(e.upper),
                 f"{e.violation:.3g}" if e.violation > 0 else "ok",
             )
             for e in self.entries
@@ -150,9 +154,13 @@ class ViolationTable:
 
 
 def violation_table(
-    variables: Sequence[Variable], constraints: Sequence[Constraint], x: Floats, values: Floats
+    variables: Sequence[Variable],
+    constraints: Sequence[Constraint],
+    x: Floats,
+    values: Floats,
+    conditions: Floats,
 ) -> ViolationTable:
-    """Bounds first, then the rows in declaration order."""
+    """Bounds first, then the rows in declaration order; a row with the condition 0 holds."""
     entries = []
     flat = iter(x)
     for v in variables:
@@ -160,10 +168,12 @@ def violation_table(
             value = next(flat)
             if np.isfinite(a) or np.isfinite(b):
                 bound = v.domain.violation(value, a, b)
-                entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
-    left = iter(values.tolist())
+                name = f"bounds of {label}"
+                entries.append(Violation(name, value, a, b, bound, "", v.domain))
+    left = iter(zip(values.tolist(), conditions.tolist(), strict=True))
     for c in constraints:
         for label, a, b in zip(c.row_names(), *c.limits(), strict=True):
-            value = next(left)
-            entries.append(Violation(label, value, a, b, _violation(value, a, b), c.source))
+            value, when = next(left)
+            violation = 0.0 if when == 0.0 else _violation(value, a, b)
+            entries.append(Violation(label, value, a, b, violation, c.source))
     return ViolationTable(tuple(entries))

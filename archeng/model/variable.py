@@ -153,8 +153,9 @@ def make_variable(
     given = {"lower": lower, "upper": upper, "start": start, "scale": scale}
     low, high, first, width = (_flat(name, key, value, dims) for key, value in given.items())
     variable = Variable(name, dims, low, high, first, width, unit or "", domain)
-    for label, a, b in zip(variable.element_names(), low, high, strict=True):
+    for label, a, b, x in zip(variable.element_names(), low, high, first, strict=True):
         domain.check_bounds(label, a, b)
+        domain.check_start(label, x, a, b)
     if start is not None and not np.all(np.isfinite(first)):
         raise ModelError(f"Variable {name!r}: start must be finite, got {shown(start)}.")
     if scale is not None and not (np.all(np.isfinite(width)) and np.all(width > 0)):
@@ -166,7 +167,12 @@ def make_variable(
 
 def _table_numbers(name: str, domain: Domain, start: Any) -> Floats:
     """Return the numbers of rows that are given by their names, in the same shape."""
-    names = np.asarray(start, dtype=object)
+    try:
+        names = np.asarray(start, dtype=object)
+    except Exception as error:  # an object may raise anything
+        raise ModelError(
+            f"Variable {name!r}: start must be the name of a row, got {shown(start)}."
+        ) from error
     flat = [domain.number(name, value) for value in names.reshape(-1).tolist()]
     return np.array(flat, dtype=float).reshape(names.shape)
 
@@ -196,17 +202,42 @@ def imported_scalar(
     scale: float | None,
     magnitude: float | None = None,
     unit: str = "",
+    domain: Domain = REAL,
 ) -> Variable:
     """Build the record of an imported scalar; start and scale are guessed if it lacks a bound.
 
-    The scale is a fifth of the magnitude, by default that of the start, and at least 1.
+    The scale is a fifth of the magnitude, by default that of the start, and at least 1. Bounds of
+    integers are rounded inwards, and a discrete variable starts at the value next to its start.
     """
-    lower, upper = bounds
+    lower, upper = domain.inward(*bounds)
+    if domain.is_discrete and lower > upper:
+        raise ModelError(
+            f"Variable {name!r}: none of its values lies between {bounds[0]:g} and {bounds[1]:g}."
+        )
+    if domain.is_discrete and start is not None:
+        start = domain.nearest(start, lower, upper)
     if not (np.isfinite(lower) and np.isfinite(upper)):
         start = float(np.clip(0.0, lower, upper)) if start is None else start
         size = max(abs(start), 1.0) if magnitude is None else magnitude
         scale = size / 5.0 if scale is None else scale
-    return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
+    return make_variable(
+        name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, domain=domain
+    )
+
+
+def rounded(domain: Domain, **options: Any) -> dict[str, Any]:
+    """Return keywords of :func:`make_variable` for an imported array of this domain.
+
+    Bounds of integers are rounded inwards, starts to the nearest one.
+    """
+    if not domain.is_discrete:
+        return options
+    lower, upper = (options.get(key, _MISSING[key]) for key in ("lower", "upper"))
+    low, high = np.vectorize(domain.inward)(lower, upper)
+    options |= {"lower": low, "upper": high, "domain": domain}
+    if options.get("start") is not None:
+        options["start"] = np.vectorize(domain.nearest)(options["start"], low, high)
+    return options
 
 
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:

@@ -23,7 +23,7 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
     """
     fs = feasible_set
     free = fs.reduce(x)
-    values, jacobian = fs.values_and_jacobian(free)
+    values, (_, jacobian) = fs.shown_values(free), fs.values_and_jacobian(free)
     scale = np.where(np.isnan(fs.scale), np.maximum(np.abs(free), 1.0), fs.scale)
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.linalg.norm(jacobian * scale, axis=1)

@@ -65,9 +65,9 @@ def solve(
         the model's outputs. Without one, that of the model itself: its objective or black boxes.
     {options}
     **import_arguments
-        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
-        an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an Opti;
-        ``gradients``: whether derivatives of the model's black boxes are used.
+        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
+        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
+        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
 
     Returns
     -------

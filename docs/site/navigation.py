@@ -32,6 +32,7 @@ SECTIONS = {
             "discrete",
             "casadi_black_boxes",
             "pyomo_black_boxes",
+            "discrete_imports",
             "failing_simulators",
             "parallel",
             "resume",
