@@ -168,8 +168,9 @@ class Domain:
 
     def number(self, label: str, value: Any) -> float:
         """Return the flat number of what an engineer wrote; rows of tables by their names."""
-        if self.table is not None and isinstance(value, str):
-            return float(self.table.position(label, value))
+        name = None if self.table is None else self.table.named(value)
+        if self.table is not None and name is not None:
+            return float(self.table.position(label, name))
         try:
             if isinstance(value, str | bytes):
                 raise ValueError("a text")

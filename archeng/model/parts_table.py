@@ -93,6 +93,21 @@ class PartsTable:
             )
         return np.array(values, dtype=float)
 
+    def named(self, value: Any) -> str | None:
+        """Return the name that a value is, or None if it is a number of a row.
+
+        If rows are called by numbers, as pipes by 80 and 100, a number is such a name.
+        """
+        if isinstance(value, str):
+            return value
+        if not _is_number(value) or not self._called_by_numbers:
+            return None
+        return str(int(value) if value == round(value) else value)
+
+    @cached_property
+    def _called_by_numbers(self) -> bool:
+        return any(_is_number(_cell(name, comma=False)) for name in self.names)
+
     def no_number(self) -> str:
         """Say which cell is the first that is no number, for tables without a column of them."""
         for column, values in self.columns.items():

@@ -158,6 +158,22 @@ def test_numbers_that_are_names_stay_as_they_are_written(tmp_path: Path) -> None
     assert table.names == ("0010", "4_5", "1e3")
 
 
+def test_rows_that_are_called_by_numbers_are_found_by_them() -> None:
+    """Not by their positions: pipe 1 of the pipes 1, 2, 5 is not the second one."""
+    model = Model()
+    model.catalogue("pipe", [{"DN": 1, "cost": 3.0}, {"DN": 2, "cost": 4.0}, {"DN": 5, "cost": 6}])
+    assert [model.flat({"pipe": v}).tolist() for v in (1, 2.0, "5", 5)] == [[0], [1], [2], [2]]
+    with pytest.raises(ModelError, match="no row is called '0'"):
+        model.flat({"pipe": 0})
+
+
+def test_rows_that_are_called_by_texts_are_also_found_by_their_positions() -> None:
+    model = Model()
+    model.catalogue("part", PARTS, start=1)
+    assert model.flat({"part": 2}).tolist() == [2.0]
+    assert model.variables[0].start.tolist() == [1.0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
