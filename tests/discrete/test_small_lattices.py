@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,13 +37,7 @@ def better_neighbours(result: archeng.Result) -> list[tuple[int, int]]:
     return [n for n in inside if ratio_error({"driver": n[0], "driven": n[1]}) < result.fun]
 
 
-def wrong_claim(*seeds: int) -> Callable[[int], Any]:
-    """Return a parameter for a seed; those in ``seeds`` are known to claim too much."""
-    mark = pytest.mark.xfail(reason="a neighbour is predicted worse that is better", strict=False)
-    return lambda seed: pytest.param(seed, marks=[mark] if seed in seeds else [])
-
-
-@pytest.mark.parametrize("seed", [*map(wrong_claim(1), range(1, 9))])
+@pytest.mark.parametrize("seed", range(1, 9))
 def test_a_converged_run_has_no_better_neighbour(seed: int) -> None:
     result = archeng.solve(gear_pair(), ratio_error, seed=seed)
     assert result.n_infeasible_calls == 0
@@ -58,7 +51,11 @@ def test_restarts_find_the_best_of_all(seed: int) -> None:
     assert (result.design["driver"], result.design["driven"]) == (15, 36)
 
 
-@pytest.mark.parametrize("seed", [*map(wrong_claim(*range(1, 7)), range(1, 7))])
+@pytest.mark.xfail(
+    reason="a call beside the limit, violated by rounding, counts as the neighbour simulated",
+    strict=False,
+)
+@pytest.mark.parametrize("seed", range(1, 7))
 def test_a_converged_run_with_a_simulated_limit_has_no_better_neighbour(seed: int) -> None:
     """At n = 4 the best cost is 5.25, and at n = 3, beside it, 5."""
     model = Model("rods")
