@@ -34,6 +34,7 @@ from archeng.model.pyomo import (
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.same_rows import Translation, translation
+from archeng.model.table_symbol import TableSymbol
 from archeng.model.tables import (
     BOUND,
     bound_domains,
@@ -71,6 +72,7 @@ __all__ = [
     "RowInfo",
     "RowKind",
     "Sense",
+    "TableSymbol",
     "Translation",
     "Variable",
     "all_values",

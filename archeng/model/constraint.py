@@ -257,7 +257,8 @@ def _rows(relation: Any, label: str) -> list[Row]:
         raise ModelError(
             f"{label}: {relation} is not a relation that archeng can use. Write `expression <= "
             "limit`, `>=` or `==`, or pass a plain expression with lower= and upper=. (A Python "
-            "chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+            "chain `a <= x <= b` does not work with symbols; use lower=, upper=. A yes or no, as "
+            "of `part.is_(name)`, is 1 or 0: write `== 1`.)"
         )
     if any(relation.dep(i).is_op(op) for i in range(2) for op in _COMPARISONS):
         raise ModelError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.checks import named_options, text
@@ -33,8 +35,8 @@ class DiscreteDeclarations(Declarations):
         self,
         name: str,
         *,
-        lower: ArrayLike,
-        upper: ArrayLike,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
         start: ArrayLike | None = None,
         scale: ArrayLike | None = None,
         unit: str = "",
@@ -108,8 +110,10 @@ class DiscreteDeclarations(Declarations):
         TableSymbol
             ``material["E"]`` is the attribute of the chosen row in formulas.
         """
+        if isinstance(table, np.ndarray | Iterator):
+            table = list(table)
         if isinstance(table, list | tuple) and all(isinstance(row, str) for row in table):
-            table = {row: {} for row in table}
+            table = [{"name": row} for row in table]
         return self._rows(name, Kind.CATEGORY, read_table(name, table), start, shape)
 
     @named_options(ModelError, VARIABLE_HINTS)
@@ -152,8 +156,9 @@ class DiscreteDeclarations(Declarations):
         columns = rows.numeric_columns
         if order is None and not columns:
             raise ModelError(
-                f"Catalogue {name!r}: no column has a number in every row, by which to order them; "
-                "use model.category() for things without an order."
+                f"Catalogue {name!r}: no column has a number in every row, by which to order them "
+                f"({rows.no_number()}). Correct the table; use model.category() for things without "
+                "an order."
             )
         rows = rows.ordered_by(name, columns[0] if order is None else order)
         return self._rows(name, Kind.CATALOGUE, rows, start, shape)

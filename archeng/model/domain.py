@@ -29,6 +29,7 @@ DIGITS = 8
 """Digits of values and of their limits, the same for both: a value within its limit looks so."""
 
 _MANY = 12  # numbers of a list that a message names
+_SAME = 1e-12  # numbers of a list that differ less, relatively, are one: 0.1 + 0.2 and 0.3
 _ROUNDING = 1e-9  # of imported bounds of integers, which may have been computed
 MOST_LEVELS = 100_000
 """Values that a discrete variable may have: they are listed one by one."""
@@ -178,8 +179,9 @@ class Domain:
 
     def number(self, label: str, value: Any) -> float:
         """Return the flat number of what an engineer wrote; rows of tables by their names."""
-        if self.table is not None and isinstance(value, str):
-            return float(self.table.position(label, value))
+        name = None if self.table is None else self.table.named(value)
+        if self.table is not None and name is not None:
+            return float(self.table.position(label, name))
         try:
             if isinstance(value, str | bytes):
                 raise ValueError("a text")
@@ -289,7 +291,9 @@ def choice_domain(label: str, values: Any) -> Domain:
         For something that is no number, or a number that is there twice.
     """
     try:
-        numbers = [v.item() if isinstance(v, np.generic) else v for v in values]
+        if isinstance(values, str | bytes | Mapping):
+            raise TypeError("no list")
+        numbers = [_as_written(v) for v in values]
         levels = np.array([float(v) for v in numbers])
     except Exception as error:  # an object may raise anything
         raise ModelError(
@@ -301,10 +305,21 @@ def choice_domain(label: str, values: Any) -> Domain:
     if len(levels) > MOST_LEVELS:
         raise ModelError(f"Choice {label!r}: {len(levels)} values; at most {MOST_LEVELS}.")
     order = np.argsort(levels, kind="stable")
-    if np.any(np.diff(levels[order]) == 0):
-        twice = levels[order][1:][np.diff(levels[order]) == 0][0]
+    steps = np.diff(levels[order])
+    same = steps <= _SAME * np.abs(levels[order])[1:]
+    if np.any(same):
+        twice = levels[order][1:][same][0]
         raise ModelError(f"Choice {label!r}: {twice:g} is there twice; list each number once.")
     return Domain(Kind.CHOICE, tuple(numbers[i] for i in order))
+
+
+def _as_written(value: Any) -> int | float:
+    """Return a number of a list as Python's own, whole ones as int."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | bytes):
+        raise TypeError("a text")
+    return int(value) if isinstance(value, int) else float(value)
 
 
 def whole_number(lower: float, upper: float) -> Domain:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from archeng.errors import ModelError
 _NAME_COLUMN = "name"  # the column of names if there is one of that name
 _MANY = 6  # names that a message lists
 _ALIKE = 0.6  # ratio of difflib from which on a name may be meant
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?$")
 MOST_ROWS = 10_000
 """Rows that a table may have."""
 
@@ -97,6 +99,29 @@ class PartsTable:
             )
         return np.array(values, dtype=float)
 
+    def named(self, value: Any) -> str | None:
+        """Return the name that a value is, or None if it is a number of a row.
+
+        If rows are called by numbers, as pipes by 80 and 100, a number is such a name.
+        """
+        if isinstance(value, str):
+            return value
+        if not _is_number(value) or not self._called_by_numbers:
+            return None
+        return str(int(value) if value == round(value) else value)
+
+    @cached_property
+    def _called_by_numbers(self) -> bool:
+        return any(_is_number(_cell(name, comma=False)) for name in self.names)
+
+    def no_number(self) -> str:
+        """Say which cell is the first that is no number, for tables without a column of them."""
+        for column, values in self.columns.items():
+            for name, value in zip(self.names, values, strict=True):
+                if not _is_number(value):
+                    return f"{column!r} of {name!r} is {shown(value)}"
+        return "it has no columns beside the names"
+
     @property
     def numeric_columns(self) -> list[str]:
         """Names of the columns that have a number in each row."""
@@ -143,9 +168,12 @@ def read_table(label: str, source: Any, key: str | None = None) -> PartsTable:
         rows = [dict(attributes) for attributes in _mappings(label, source.values())]
         names = [str(name) for name in source]
     else:
-        rows = _rows(label, source)
+        if isinstance(source, str | Path):
+            texts, rows = _csv_rows(label, Path(source))
+        else:
+            texts = rows = _rows(label, source)
         column = _key(label, rows, key)
-        names = [str(row[column]).strip() for row in rows]
+        names = [str(row[column]).strip() for row in texts]  # "0010" is not the number 10
         if column != key and all(_is_number(row[column]) for row in rows):
             rows = [dict(row) for row in rows]  # numbers that serve as names stay attributes
         else:
@@ -173,13 +201,14 @@ def _checked(label: str, names: list[str], rows: list[dict[str, Any]]) -> PartsT
 
 
 def _rows(label: str, source: Any) -> list[dict[str, Any]]:
-    """Return the rows of a file, a DataFrame or a list."""
-    if isinstance(source, str | Path):
-        return _csv_rows(label, Path(source))
+    """Return the rows of a DataFrame or a list."""
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        frame = source.reset_index() if source.index.name else source
+        index = source.index
+        named = any(name is not None for name in index.names)
+        texts = all(isinstance(value, str) for value in index)
+        frame = source.reset_index() if named or texts else source
         return [{str(c): v for c, v in row.items()} for row in frame.to_dict("records")]
-    if isinstance(source, Sequence):
+    if isinstance(source, Sequence | Iterator):
         return [dict(row) for row in _mappings(label, source)]
     raise ModelError(
         f"Table of {label!r}: expected the path of a CSV file, a DataFrame, a list of "
@@ -191,14 +220,19 @@ def _mappings(label: str, rows: Any) -> list[Mapping[str, Any]]:
     found = list(rows)
     for row in found:
         if not isinstance(row, Mapping):
+            lists = isinstance(row, list | tuple | np.ndarray)
+            hint = " Columns as lists: pandas.DataFrame(table)." if lists else ""
+            if isinstance(row, int | float):
+                hint = " A list of numbers is model.choice()."
             raise ModelError(
                 f"Table of {label!r}: each row must be a dictionary of its attributes, got "
-                f"{shown(row)}."
+                f"{shown(row)}.{hint}"
             )
     return found
 
 
-def _csv_rows(label: str, path: Path) -> list[dict[str, Any]]:
+def _csv_rows(label: str, path: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+    """Return the rows of a file: as texts, and with the numbers in them."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # no such file, no UTF-8, no name of a file
@@ -210,23 +244,32 @@ def _csv_rows(label: str, path: Path) -> list[dict[str, Any]]:
         raise ModelError(f"Table of {label!r}: {path} needs a header and at least one row.")
     delimiter = max(",;\t", key=lines[0].count)
     rows = list(csv.DictReader(lines, delimiter=delimiter, skipinitialspace=True))
+    header = [c.strip() for c in rows[0] if c is not None]
+    written = [c.strip() for c in next(csv.reader(lines, delimiter=delimiter))]
+    if len(header) < len(written):
+        twice = sorted({c for c in written if written.count(c) > 1})
+        raise ModelError(f"Table of {label!r}: {path}: columns {twice} are there twice.")
     for k, row in enumerate(rows):
         if None in row or None in row.values():
             raise ModelError(
                 f"Table of {label!r}: {path}: row {k + 1} has another number of cells than the "
                 "header."
             )
-    return [{c.strip(): _cell(v) for c, v in row.items()} for row in rows]
+    texts = [{c.strip(): v.strip() for c, v in row.items()} for row in rows]
+    return texts, [{c: _cell(v, comma=delimiter != ",") for c, v in row.items()} for row in texts]
 
 
-def _cell(text: str) -> Any:
-    """Return the number in a cell, or its text."""
+def _cell(text: str, *, comma: bool) -> Any:
+    """Return the number in a cell, also with a decimal comma if that is allowed, or its text."""
+    if "_" in text:  # Python reads 4_5 as 45; a part's number it is
+        return text
+    number = text.replace(",", ".") if comma and _DECIMAL_COMMA.match(text) else text
     for read in (int, float):
         try:
-            return read(text)
+            return read(number)
         except ValueError:
             continue
-    return text.strip()
+    return text
 
 
 def _key(label: str, rows: list[dict[str, Any]], key: str | None) -> str:

@@ -85,7 +85,12 @@ class Variable:
         ModelError
             For another shape, or something that is no value of this variable.
         """
-        array = np.asarray(value, dtype=object if self.domain.table is not None else None)
+        try:
+            array = np.asarray(value, dtype=object if self.domain.table is not None else None)
+        except ValueError as error:  # lists of different lengths
+            raise ModelError(
+                f"Variable {self.name!r}: expected shape {self.shape}, got {shown(value)}."
+            ) from error
         if array.shape != self.shape:
             raise ModelError(
                 f"Variable {self.name!r}: expected shape {self.shape}, got {array.shape}."
