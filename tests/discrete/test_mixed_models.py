@@ -16,7 +16,7 @@ from archeng.surrogate.mixed.descent import Descent
 from archeng.surrogate.mixed.features import Features
 from archeng.surrogate.mixed.fitted import MixedModels, fit_mixed
 from archeng.surrogate.mixed.moves import kicked, neighbours, pair_moves, single_moves
-from archeng.surrogate.mixed.neighbourhood import examined
+from archeng.surrogate.mixed.neighbourhood import Examination
 
 MATERIALS = {"S235": {"fy": 235}, "S355": {"fy": 355}, "AlMg3": {"fy": 120}}
 
@@ -193,11 +193,10 @@ def test_a_radius_keeps_the_search_near() -> None:
 def test_neighbours_that_are_better_are_open_until_they_are_simulated() -> None:
     fs, wide, models, past, best = fitted()
     assert fs.lattice is not None
-    around, chosen = examined(
-        fs.lattice, Descent(fs, wide, models), past, best, 1e-6, lambda _: True
-    )
+    descents = (Descent(fs, wide, models),)
+    around, chosen = Examination(fs.lattice, descents, past, best, 1e-6, lambda y: y).made()
     total = around.simulated + around.infeasible + around.predicted + around.open
     assert total == len(neighbours(fs.lattice, best))
     assert around.open > 0  # the best of forty random designs has better neighbours
     assert chosen is not None
-    assert float(cost(chosen.x)) < past.objectives.min()
+    assert float(cost(chosen)) < past.objectives.min()

@@ -240,7 +240,7 @@ def test_conditions_are_stored_compared_and_shown() -> None:
     again = from_data(json.loads(json.dumps(data)))
     assert to_data(again) == data
     assert str(again) == str(model)
-    for part in ("when stiffener", "when 1-stiffener", "when material is Al", "when 2<=bolts"):
+    for part in ("when stiffener", "when 1-stiffener", "when material is 'Al'", "when 2<=bolts"):
         assert part in str(model)
     assert "when stiffener*(material is S355)" in str(model)
     first, second = compile_model(model), compile_model(again)

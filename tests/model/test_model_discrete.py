@@ -74,7 +74,7 @@ def test_names_are_found_in_designs_and_unknown_ones_are_told() -> None:
     assert flat.tolist() == [0, 4, 0, 4, 0, 1, 0, 1]
     with pytest.raises(ModelError, match=r"'section'.*no row is called 'IPE 100'.*'IPE 80'"):
         model.flat({**design, "material": "S355", "section": "IPE 100"})
-    with pytest.raises(ModelError, match=r"'bolts': expected a number, got 'four'"):
+    with pytest.raises(ModelError, match=r"'bolts': expected a whole number, got 'four'"):
         model.flat({**design, "material": "S355", "section": "IPE 80", "bolts": "four"})
     with pytest.raises(ModelError, match=r"'rows': expected shape \(2,\), got \(\)"):
         model.flat({**design, "material": "S355", "section": "IPE 80", "rows": 1})
