@@ -15,7 +15,8 @@ from archeng.model.declarations import Declarations
 from archeng.model.domain import BINARY, INTEGER, Domain, Kind, choice_domain
 from archeng.model.parts_table import PartsTable, read_table
 from archeng.model.table_symbol import TableSymbol
-from archeng.model.variable import Variable, make_variable, teaching_symbol
+from archeng.model.teaching import teaching_symbol
+from archeng.model.variable import Variable, make_variable
 
 _Shape = int | tuple[int, ...]
 

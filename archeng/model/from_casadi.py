@@ -19,7 +19,8 @@ from archeng.model.black_boxes import EQUALITY_TOLERANCE
 from archeng.model.casadi_problem import Problem, build, last_lines
 from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.model import Model
-from archeng.model.variable import Floats, symbol_shape, vector
+from archeng.model.teaching import symbol_shape
+from archeng.model.variable import Floats, vector
 
 _COMMON = (
     (

@@ -21,7 +21,8 @@ from archeng.model.constraint import (
 from archeng.model.declarations import Sense
 from archeng.model.discrete import DiscreteDeclarations
 from archeng.model.quantities import Output, Parameter
-from archeng.model.variable import Variable, make_variable, teaching_symbol
+from archeng.model.teaching import teaching_symbol
+from archeng.model.variable import Variable, make_variable
 from archeng.model.when import check_condition, with_conditions
 
 

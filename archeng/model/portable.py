@@ -20,7 +20,8 @@ from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.domain_changes import DOMAIN_KEYS, domain_changes
 from archeng.model.model import Model, imported
 from archeng.model.quantities import Output, Parameter
-from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
+from archeng.model.teaching import symbol
+from archeng.model.variable import Variable, element_names, finite_or_none, stacked
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",

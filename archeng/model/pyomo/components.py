@@ -26,7 +26,8 @@ from archeng.model.pyomo.disjunctions import DISJUNCT, DISJUNCTION, branches
 from archeng.model.pyomo.expressions import Converter, constant
 from archeng.model.pyomo.kinds import kind_of
 from archeng.model.pyomo.parameters import Chosen, chosen_parameters, holds
-from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
+from archeng.model.teaching import symbol
+from archeng.model.variable import Variable, imported_scalar, make_variable
 
 # Types of components that are read, and those that are not needed or read where they are used.
 _SUPPORTED = {
