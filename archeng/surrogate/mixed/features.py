@@ -93,8 +93,11 @@ class Features:
         return FeatureFrame(self.of(x), self.decoding, np.eye(self.size), x)
 
     def calls(self, past: PastCalls) -> PastCalls:
-        """Return past calls with features in the place of designs."""
-        return replace(past, points=self.of(past.points))
+        """Return past calls with features in the place of designs.
+
+        Without slopes, which are of real variables, and without lessons of earlier runs.
+        """
+        return replace(past, points=self.of(past.points), slopes=None, lessons=None)
 
 
 def gaps(features: Features, past: PastCalls, X: Floats) -> tuple[Floats, float]:

@@ -77,24 +77,24 @@ class Fibres:
         self, fs: FeasibleSet, wide: Distribution, models: MixedModels, radius: float = np.inf
     ) -> None:
         assert fs.lattice is not None
-        self._fs, self.models, self.radius = fs, models, radius
-        self._factor = wide.scaled_factor
+        self.fs, self.models, self.radius = fs, models, radius
+        self.factor = wide.scaled_factor
         self.real = fs.lattice.continuous
         self.centre = models.models.frame.design(np.zeros(models.features.size))
         self._levels = fs.lattice.indices(self.centre)
         self._deviations = np.sqrt(np.sum(wide.scaled_factor**2, axis=1))
         _, jacobian = fs.values_and_jacobian(self.centre)
         with np.errstate(invalid="ignore", over="ignore"):
-            sizes = np.linalg.norm(jacobian @ self._factor, axis=1)
+            sizes = np.linalg.norm(jacobian @ self.factor, axis=1)
         self.sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, 1.0)
-        self._weight = c.WEIGHT * models.models.steepness
-        self._equal = fs.equality
-        self._low = np.isfinite(fs.lower) & ~fs.equality
-        self._high = np.isfinite(fs.upper) & ~fs.equality
+        self.weight = c.WEIGHT * models.models.steepness
+        self.equal = fs.equality
+        self.low = np.isfinite(fs.lower) & ~fs.equality
+        self.high = np.isfinite(fs.upper) & ~fs.equality
 
     def near(self, X: Floats) -> Floats:
         """Return those of designs (k, n) that are within the radius, or one level apart, each."""
-        lattice = self._fs.lattice
+        lattice = self.fs.lattice
         assert lattice is not None
         if not len(X) or np.isinf(self.radius):
             return X
@@ -109,7 +109,7 @@ class Fibres:
 
     def all_at(self, X: Floats) -> list[Found]:
         """Return what there is to know about designs (k, n) as they are."""
-        fs, objectives = self._fs, self.models.objectives(X)
+        fs, objectives = self.fs, self.models.objectives(X)
         values = np.array([fs.values(x) for x in X]).reshape(len(X), fs.m)
         with np.errstate(over="ignore"):
             explicit = (fs.violations_of(values) / self.sizes).max(axis=1, initial=0.0)
@@ -128,10 +128,10 @@ class Fibres:
         """Return objective plus priced rows (k,) at designs (k, n): low where it may pay."""
         rows, sides = prices
         values = self.models.objectives(X)
-        limits = np.where(rows > 0, self._fs.upper, self._fs.lower)
+        limits = np.where(rows > 0, self.fs.upper, self.fs.lower)
         active = np.flatnonzero(rows)
         for k, x in enumerate(X):
-            gaps = self._fs.values(x)[active] - limits[active]
+            gaps = self.fs.values(x)[active] - limits[active]
             values[k] += float(rows[active] @ gaps)
             if len(sides):
                 values[k] += float(sides @ self.models.excess(x))
@@ -155,20 +155,20 @@ class _Problem:
     def __init__(self, fibres: Fibres, x: Floats, free: Integers) -> None:
         self._f, self._x = fibres, x
         self._steps = np.zeros((len(x), len(free)))
-        self._steps[free] = fibres._factor[np.ix_(free, free)]
+        self._steps[free] = fibres.factor[np.ix_(free, free)]
         offset = (fibres.centre - x)[free]
-        self._centre = np.linalg.solve(fibres._factor[np.ix_(free, free)], offset)
+        self._centre = np.linalg.solve(fibres.factor[np.ix_(free, free)], offset)
         self._along = fibres.models.features.along(self._steps)
         self._n, self._sides = len(free), len(fibres.models.excess(x))
         self._t = 1 if self._sides else 0
         self._seen: tuple[bytes, tuple[Floats, ...]] = (b"", ())
         values, slopes = self._at(np.zeros(self._n))[:2]
         flat = (np.abs(slopes) <= np.finfo(float).tiny).all(axis=1) & np.isfinite(values)
-        fs = fibres._fs
+        fs = fibres.fs
         outside = fs.violations_of(values * fibres.sizes) / fibres.sizes > c.SATISFIED
         self.hopeless = bool((flat & outside).any())
-        self._low, self._high = fibres._low & ~flat, fibres._high & ~flat
-        self._equal = fibres._equal & ~flat
+        self._low, self._high = fibres.low & ~flat, fibres.high & ~flat
+        self._equal = fibres.equal & ~flat
         middle = np.where(fs.equality, (fs.lower + fs.upper) / 2, 0.0)
         self._middle = (middle / fibres.sizes)[self._equal]
         self._lower, self._upper = fs.lower / fibres.sizes, fs.upper / fibres.sizes
@@ -198,7 +198,7 @@ class _Problem:
             )
         w = np.asarray(solved.x[: self._n], dtype=float)
         w = w if np.all(np.isfinite(w)) else np.zeros(self._n)
-        low, high = self._f._fs.bounds
+        low, high = self._f.fs.bounds
         y = np.clip(self._x + self._steps @ w, low, high)
         return y, self._prices(np.asarray(solved.multipliers, dtype=float))
 
@@ -206,7 +206,7 @@ class _Problem:
         """Return the multipliers in units of rows and sides."""
         prices = np.nan_to_num(multipliers, nan=0.0, posinf=0.0, neginf=0.0)
         prices = np.clip(prices, -c.WEIGHT_MULTIPLIER, c.WEIGHT_MULTIPLIER) * self._unit
-        rows, sizes = np.zeros(self._f._fs.m), self._f.sizes
+        rows, sizes = np.zeros(self._f.fs.m), self._f.sizes
         k = int(self._equal.sum())
         rows[self._equal] = -prices[:k] / sizes[self._equal]
         low, high = int(self._low.sum()), int(self._high.sum())
@@ -219,7 +219,7 @@ class _Problem:
         key = w.tobytes()
         if self._seen[0] != key or not self._seen[1]:
             f, x = self._f, self._x + self._steps @ w
-            values, jacobian = f._fs.values_and_jacobian(x)
+            values, jacobian = f.fs.values_and_jacobian(x)
             with np.errstate(all="ignore"):
                 slopes = np.nan_to_num(
                     (jacobian @ self._steps) / f.sizes[:, None], posinf=0.0, neginf=0.0
@@ -230,11 +230,11 @@ class _Problem:
 
     def _objective(self, z: Floats) -> float:
         value = float(self._at(z[: self._n])[2]) / self._unit
-        return value + (self._f._weight / self._unit * float(z[-1]) if self._t else 0.0)
+        return value + (self._f.weight / self._unit * float(z[-1]) if self._t else 0.0)
 
     def _objective_slope(self, z: Floats) -> Floats:
         slope = self._at(z[: self._n])[3] / self._unit
-        return np.append(slope, self._f._weight / self._unit) if self._t else slope
+        return np.append(slope, self._f.weight / self._unit) if self._t else slope
 
     def _above(self, z: Floats) -> Floats:
         values, *_, sides, _ = self._at(z[: self._n])
