@@ -39,12 +39,12 @@ def progressive_barrier(case: Case) -> None:
     _solve(case, "PB")
 
 
-def extreme_barrier(case: Case) -> None:
-    """All rows EB; f is called at feasible designs only."""
-    _solve(case, "EB")
+def extreme_barrier(case: Case, *options: str) -> None:
+    """All rows EB; f is called at feasible designs only. ``options`` are further ones of NOMAD."""
+    _solve(case, "EB", *options)
 
 
-def _solve(case: Case, barrier: str) -> None:
+def _solve(case: Case, barrier: str, *further: str) -> None:
     box = _Blackbox(case, skip_infeasible=barrier == "EB")
     for x0 in case.starts():
         options = [
@@ -53,6 +53,7 @@ def _solve(case: Case, barrier: str) -> None:
             f"MAX_EVAL {10**9}" if barrier == "EB" else f"MAX_BB_EVAL {case.objective.calls_left}",
             f"SEED {case.new_seed() % SEEDS}",
             "DISPLAY_DEGREE 0",
+            *further,
         ]
         with _quiet():
             PyNomad.optimize(box, x0.tolist(), case.lower.tolist(), case.upper.tolist(), options)
