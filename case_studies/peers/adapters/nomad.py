@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import signal
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +24,7 @@ import PyNomad
 
 from case_studies.peers.case import Case
 from case_studies.peers.recorder import Finished
+from case_studies.shared.quiet import quiet
 
 SEEDS = 10_000
 """NOMAD draws as many random numbers as the seed says before it begins: a large one takes long."""
@@ -91,13 +90,8 @@ class _Blackbox:
 def _quiet() -> Iterator[None]:
     """Throw away what C++ prints, and give Ctrl-C back to Python afterwards."""
     handler = signal.getsignal(signal.SIGINT)
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
     try:
-        yield
+        with quiet():
+            yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
         signal.signal(signal.SIGINT, handler)
