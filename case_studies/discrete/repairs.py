@@ -40,6 +40,9 @@ BONMIN_MOST = 15
 SAME = 1e-4
 """Difference of squared distances that counts as none."""
 
+FAILED = "failed"
+"""The kind of a repair that found no design."""
+
 SPREAD = {True: 0.7, False: 2.0}
 """Standard deviation of samples, for binaries and for integers."""
 
@@ -133,9 +136,9 @@ def _proven(answer: Answer) -> float | None:
 
 
 def verdict(repair: Repaired) -> str:
-    """Return ``agrees``, ``nearer`` or ``farther``; empty if no referee proved anything."""
+    """Return ``agrees``, ``nearer`` or ``farther``; empty without two answers to compare."""
     answers = [a for a in (repair.scip, repair.bonmin) if a is not None]
-    if not answers:
+    if not answers or repair.kind == FAILED:
         return ""
     least = min(answers)
     gap = (repair.distance_squared - least) / max(1.0, least)
@@ -161,8 +164,9 @@ def table(repairs: Sequence[Repaired]) -> str:
                 len(group),
                 f"{np.median(times):.2g}",
                 f"{max(times):.2g}",
-                f"{np.mean([r.proven for r in group]):.0%}",
-                sum(not r.feasible for r in group),
+                f"{np.mean([r.proven and r.kind != FAILED for r in group]):.0%}",
+                sum(r.kind == FAILED for r in group),
+                sum(r.kind != FAILED and not r.feasible for r in group),
                 f"{verdicts.count('agrees')}/{len(verdicts)}",
                 verdicts.count("nearer"),
                 verdicts.count("farther"),
@@ -170,8 +174,8 @@ def table(repairs: Sequence[Repaired]) -> str:
                 *referees,
             ]
         )
-    header = ["set", "repairs", "median, ms", "worst, ms", "proven nearest", "infeasible",
-              "agree with a referee", "nearer", "farther", "farther though proven",
+    header = ["set", "repairs", "median, ms", "worst, ms", "proven nearest", "no answer",
+              "infeasible", "agree with a referee", "nearer", "farther", "farther though proven",
               "SCIP, median ms", "Bonmin, median ms"]  # fmt: skip
     return markdown_table(header, lines)
 

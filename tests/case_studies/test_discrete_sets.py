@@ -121,4 +121,4 @@ def test_verdicts_compare_with_referees_that_proved_something() -> None:
     assert repairs.verdict(repaired(2.0, scip=2.1, bonmin=2.2)) == "nearer"
     assert repairs.verdict(repaired(2.0, scip=2.1, bonmin=1.9)) == "farther"
     text = repairs.table([repaired(2.0, scip=2.0), repaired(2.0, bonmin=1.9)])
-    assert "| a | 2 | 1e+02 | 1e+02 | 100% | 0 | 1/2 | 0 | 1 | 1 |" in text
+    assert "| a | 2 | 1e+02 | 1e+02 | 100% | 0 | 0 | 1/2 | 0 | 1 | 1 |" in text
