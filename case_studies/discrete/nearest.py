@@ -18,7 +18,7 @@ from case_studies.discrete.sets import Set
 from case_studies.shared.quiet import quiet
 
 SECONDS = 10.0
-"""Most time of a referee for one sample."""
+"""Most processor time of a referee for one sample."""
 
 BEYOND = 50.0
 """How far outside of the box a point of an outermost cell may be; samples are nearer."""
@@ -49,6 +49,7 @@ def by_scip(set_: Set, x: Floats, inverse: Floats, seconds: float = SECONDS) -> 
 
     model = pyscipopt.Model()
     model.hideOutput()
+    model.setParam("timing/clocktype", 1)  # processor time
     model.setParam("limits/time", seconds)
     model.setParam("limits/gap", 1e-7)
     design: list[Any] = []
