@@ -2,9 +2,10 @@
 
 For each of twenty sets (`sets.py`) samples are drawn around a design of the set, with a random
 covariance matrix, and repaired. Bonmin and SCIP are asked for the same distance, for some of the
-samples and within a limit of time. Times are of the processor. A repair *agrees* if its squared distance is that of a referee
-that says it has proven its own, up to 1e-4 (relative, or absolute below 1); it is *nearer* if a
-referee found something farther only, and *farther* if it found something nearer.
+samples and within a limit of time. Times are of the processor. A repair *agrees* if its squared
+distance is that of a referee that says it has proven its own, up to 1e-4 (relative, or absolute
+below 1); it is *nearer* if a referee found something farther only, and *farther* if it found
+something nearer.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SAMPLES, QUICK_SAMPLES = 20, 3
 REFEREED = 2
 """So many of them, not feasible as they are, are shown to the referees."""
 
-BONMIN_MOST = 15
+BONMIN_MOST = 10
 """Integers up to which Bonmin is asked: beyond it takes minutes and does not keep to a limit."""
 
 SAME = 1e-4
