@@ -93,6 +93,27 @@ def test_other_methods_solve_easy_ones_without_an_illegal_call(
     assert row["best"] <= problem(name).target
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("concrete_beam", 40),
+        ("three_bar_truss", 40),
+        ("four_units", 60),
+        ("batch_plant", 80),
+        pytest.param("pressure_vessel", 120, marks=pytest.mark.slow),
+        pytest.param("welded_beam", 150, marks=pytest.mark.slow),
+        pytest.param("nvs08", 100, marks=pytest.mark.slow),
+    ],
+)
+def test_archeng_reaches_targets_without_an_illegal_call(name: str, most: int) -> None:
+    (row,) = experiment.run_task(_task(name, "archeng", budget=most))
+    assert row["success"], row
+    assert (row["illegal_calls"], row["error"]) == (0, "")
+    assert row["calls_to_target"] == row["calls"] <= most
+    p = problem(name)
+    assert p.optimum * (1 - 1e-7) <= row["best"] <= p.target
+
+
 def test_who_runs_what() -> None:
     tasks = experiment.tasks(2, quick=False)
     asked = {(t["method"], t["problem"]) for t in tasks}

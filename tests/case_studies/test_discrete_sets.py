@@ -112,6 +112,16 @@ def test_the_outermost_cells_go_on_to_infinity() -> None:
             assert answer.distance_squared == pytest.approx(distance**2, abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["linear-5", "quadratic-5", "knapsack-10", "one-hot-12"])
+def test_repairs_are_feasible_and_as_near_as_scip_says(name: str) -> None:
+    pytest.importorskip("pyscipopt")
+    found = repairs.study(name, samples=4, refereed=1)
+    assert all(r.feasible for r in found)
+    assert sum(r.scip is not None for r in found) == 1
+    assert {repairs.verdict(r) for r in found if r.proven} <= {"", "agrees"}
+    assert all(repairs.verdict(r) != "nearer" for r in found)
+
+
 def test_verdicts_compare_with_referees_that_proved_something() -> None:
     def repaired(distance: float, **more: float | None) -> repairs.Repaired:
         return repairs.Repaired("a", 0, "nearest", 0.1, distance, True, True, **more)
