@@ -164,15 +164,18 @@ class Bonmin:
 
     def ask(self, x: Floats, inverse: Floats) -> Answer:
         """Return the answer for a sample and the inverse of the factor."""
-        with quiet():
-            end = self._solver(
-                x0=self._start,
-                p=np.concatenate([x, inverse.T.ravel()]),
-                lbx=self._box[0],
-                ubx=self._box[1],
-                lbg=self._lower,
-                ubg=self._upper,
-            )
+        try:
+            with quiet():
+                end = self._solver(
+                    x0=self._start,
+                    p=np.concatenate([x, inverse.T.ravel()]),
+                    lbx=self._box[0],
+                    ubx=self._box[1],
+                    lbg=self._lower,
+                    ubg=self._upper,
+                )
+        except RuntimeError:  # Bonmin gives up on some samples with an error of its own
+            return NOTHING
         if not self._solver.stats()["success"]:
             return NOTHING
         return Answer(float(end["f"]), True)
