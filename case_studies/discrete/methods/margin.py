@@ -9,7 +9,6 @@ progress for `PATIENCE` generations, it begins again.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -47,13 +46,17 @@ def catcmawm(trial: Trial) -> None:
             c_space=[int(trial.counts[i]) for i in c_places] or None,
             seed=trial.new_seed(),
         )
-        _run(trial, search, coordinates, lambda found: found)
+        _run(trial, search, coordinates, lambda found: found, stops=len(x_places) > 0)
 
 
 def cmawm(trial: Trial) -> None:
     """Run CMAwM with one seed after the other."""
     low, width = trial.lower, trial.width
     steps = np.where(trial.discrete, 1 / width, 0.0)
+
+    def coordinates(found: Any) -> Any:
+        return low + found[0] * width
+
     for start in trial.starts():
         search = CMAwM(
             mean=(start - low) / width,
@@ -62,17 +65,15 @@ def cmawm(trial: Trial) -> None:
             steps=steps,
             seed=trial.new_seed(),
         )
-        _run(trial, search, lambda found: low + found[0] * width, lambda found: found[1])
+        _run(trial, search, coordinates, lambda found: found[1], stops=True)
 
 
-def _run(trial: Trial, search: Any, coordinates: Any, told: Any) -> None:
+def _run(trial: Trial, search: Any, coordinates: Any, told: Any, stops: bool) -> None:
+    """Ask and tell until there is no progress; ``stops``: or its own conditions say so."""
     best, since = np.inf, 0
-    for _ in itertools.count():
+    while since <= PATIENCE and not (stops and search.should_stop()):
         found = [search.ask() for _ in range(search.population_size)]
         values = [trial.worse(coordinates(one)) for one in found]
         search.tell([(told(one), value) for one, value in zip(found, values, strict=True)])
         since = 0 if min(values) < best else since + 1
         best = min(best, *values)
-        if since > PATIENCE or (hasattr(search, "_sigma") and not trial.discrete.all()
-                                and search.should_stop()):  # fmt: skip
-            return
