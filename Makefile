@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -105,6 +105,12 @@ bench-greybox: setup  ## calls with formulas of outputs, as a black box and of o
 	$(BIN)/python -m case_studies.greybox --jobs $(JOBS) --out docs/benchmarks/greybox
 	$(BIN)/python -m case_studies.greybox --held-out --jobs $(JOBS) --out docs/benchmarks/greybox
 	$(BIN)/python -m case_studies.greybox sweep --out docs/benchmarks/greybox
+
+bench-discrete: setup  ## calls with integers, lists and categories, and of other packages; repairs beside Bonmin and SCIP (hours; goes on where it stopped), into docs/benchmarks/discrete
+	$(PIP) install --quiet --editable '.[bench]'
+	$(BIN)/python -m case_studies.discrete --jobs $(JOBS) --out docs/benchmarks/discrete
+	$(BIN)/python -m case_studies.discrete --held-out --jobs $(JOBS) --out docs/benchmarks/discrete
+	$(BIN)/python -m case_studies.discrete repair --out docs/benchmarks/discrete
 
 bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
 	$(BIN)/python -m case_studies.benchmarks.sampling

@@ -13,7 +13,7 @@ from case_studies.greybox.methods import METHODS
 from case_studies.greybox.referee import optimum
 from case_studies.greybox.suite import definitions, names, problem
 from case_studies.paper.__main__ import carry_out
-from case_studies.paper.harness import Request
+from case_studies.paper.harness import Experiment, Request
 from case_studies.paper.results import Task
 from case_studies.peers.__main__ import Narrowed
 from case_studies.shared.arguments import chosen, command_of, interruptible, positive
@@ -24,10 +24,16 @@ STARTS = 12
 
 
 class Chosen(Narrowed):
-    """The experiment with some of its problems and methods only, or with other limits."""
+    """An experiment with some of its problems and methods only, or with other limits."""
 
-    def __init__(self, problems: Sequence[str], methods: Sequence[str], **limits: int | None):
-        super().__init__(experiment, methods, **limits)
+    def __init__(
+        self,
+        problems: Sequence[str],
+        methods: Sequence[str],
+        whole: Experiment = experiment,
+        **limits: int | None,
+    ) -> None:
+        super().__init__(whole, methods, **limits)
         self._problems = problems
 
     def tasks(self, runs: int, quick: bool) -> list[Task]:

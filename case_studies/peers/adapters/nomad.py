@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import signal
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +24,7 @@ import PyNomad
 
 from case_studies.peers.case import Case
 from case_studies.peers.recorder import Finished
+from case_studies.shared.quiet import quiet
 
 SEEDS = 10_000
 """NOMAD draws as many random numbers as the seed says before it begins: a large one takes long."""
@@ -39,12 +38,12 @@ def progressive_barrier(case: Case) -> None:
     _solve(case, "PB")
 
 
-def extreme_barrier(case: Case) -> None:
-    """All rows EB; f is called at feasible designs only."""
-    _solve(case, "EB")
+def extreme_barrier(case: Case, *options: str) -> None:
+    """All rows EB; f is called at feasible designs only. ``options`` are further ones of NOMAD."""
+    _solve(case, "EB", *options)
 
 
-def _solve(case: Case, barrier: str) -> None:
+def _solve(case: Case, barrier: str, *further: str) -> None:
     box = _Blackbox(case, skip_infeasible=barrier == "EB")
     for x0 in case.starts():
         options = [
@@ -53,6 +52,7 @@ def _solve(case: Case, barrier: str) -> None:
             f"MAX_EVAL {10**9}" if barrier == "EB" else f"MAX_BB_EVAL {case.objective.calls_left}",
             f"SEED {case.new_seed() % SEEDS}",
             "DISPLAY_DEGREE 0",
+            *further,
         ]
         with _quiet():
             PyNomad.optimize(box, x0.tolist(), case.lower.tolist(), case.upper.tolist(), options)
@@ -90,13 +90,8 @@ class _Blackbox:
 def _quiet() -> Iterator[None]:
     """Throw away what C++ prints, and give Ctrl-C back to Python afterwards."""
     handler = signal.getsignal(signal.SIGINT)
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
     try:
-        yield
+        with quiet():
+            yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
         signal.signal(signal.SIGINT, handler)

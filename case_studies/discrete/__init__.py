@@ -1,0 +1,1 @@
+"""Discrete design: problems with integers, lists and categories, beside other methods."""
