@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         methods = chosen(options.methods, METHODS)
     except ValueError as error:
         parser.error(str(error))
-    if options.only is None and options.what == "run":
+    if options.only is None and options.what in ("run", "claims"):
         problems = names(held_out=options.held_out)
     if options.what == "optima":
         return _optima(problems)
@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from case_studies.discrete import repairs
 
         return repairs.main(options.seeds, out, command, quick=options.quick)
+    if options.what == "claims":
+        from case_studies.discrete import claims
+
+        return claims.main(problems, options.seeds, out, command)
     missing = [name for name in methods if not METHODS[name].installed]
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}", file=sys.stderr)
@@ -70,10 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("run", "repair", "optima"),
+        choices=("run", "repair", "claims", "optima"),
         default="run",
-        help="the comparison (default), repairs by branch and bound beside Bonmin and SCIP, or the "
-        "optima of the referees",
+        help="the comparison (default), repairs by branch and bound beside Bonmin and SCIP, claims "
+        "of convergence judged by IPOPT, or the optima of the referees",
     )
     parser.add_argument("--only", metavar="A,B", help="some problems, held out or not")
     parser.add_argument(

@@ -18,6 +18,7 @@ ENUMERATED = 400  # combinations of levels that are all looked at before a searc
 LAST_LOOK = 15  # times as many before a search ends
 KICKED = 3  # coordinates that such a change moves at most
 
+KNOWN = 0.03  # distance from a simulated design within which models are believed
 BETTER = 1e-6  # least gain of a step on the lattice, in units of the objective's spread
 NEW = 1e-6  # distance from all simulated designs with the same levels, in initial deviations
 GAIN = 1e-6  # least gain that is worth a call, relative to the objective

@@ -13,6 +13,7 @@ from archeng.outcomes import PastCalls
 from archeng.surrogate.evidence import Neighbourhood
 from archeng.surrogate.mixed import constants as c
 from archeng.surrogate.mixed.descent import Descent
+from archeng.surrogate.mixed.features import gaps
 from archeng.surrogate.mixed.fibres import Found
 from archeng.surrogate.mixed.moves import neighbours
 
@@ -95,8 +96,16 @@ class Examination:
         return (Neighbour.INFEASIBLE if design is None else Neighbour.OPEN), found, design
 
     def _better(self, descent: Descent, found: Found, known: Floats) -> Floats | None:
-        """Return a new design that a model expects to be better, at levels with known ones."""
-        if not found.feasible or found.objective >= self._here - self._least:
+        """Return a new design that may be better, at levels with known ones.
+
+        May: if the model errs there as far as it is from what is known.
+        """
+        if not found.feasible:
+            return None
+        models = descent.fibres.models
+        apart, usual = gaps(models.features, self._past, found.x[None])
+        doubt = models.error * min(float(apart[0]) / usual, c.FAR_MOST) if apart[0] > c.KNOWN else 0
+        if found.objective - doubt >= self._here - self._least:
             return None
         design = self._repaired(descent.polished(found).x)
         return design if design is not None and is_new(descent, design, known) else None
