@@ -191,6 +191,7 @@ def main(samples: int | None, out: Path, command: str, quick: bool = False) -> i
     """Repair samples of all sets, print the table and save the record."""
     number = samples or (QUICK_SAMPLES if quick else SAMPLES)
     names = list(SETS)[:3] if quick else list(SETS)
+    facts = provenance(command)  # before the work: the sources may change meanwhile
     repairs: list[Repaired] = []
     for name in names:
         repairs += study(name, number, min(number, REFEREED))
@@ -198,7 +199,6 @@ def main(samples: int | None, out: Path, command: str, quick: bool = False) -> i
     text = table(repairs)
     print(text)
     out.mkdir(parents=True, exist_ok=True)
-    facts = provenance(command)
     notes = "\n".join(f"- {key}: `{value}`" for key, value in facts.items())
     page = f"# Repairs by branch and bound\n\n{(__doc__ or '').strip()}\n\n{text}\n\n"
     page += f"## How it was made\n\n{notes}\n"
