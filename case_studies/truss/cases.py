@@ -1,4 +1,4 @@
-"""The cases as data: the ten-bar truss, with limits and areas in two forms, and the 18-bar truss."""
+"""The cases as data: the ten-bar truss, with limits and areas in two forms, and 18 bars."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ By the principle of virtual forces the displacement there is the sum of force * 
 SECTIONS = (
     1.62, 1.80, 1.99, 2.13, 2.38, 2.62, 2.63, 2.88, 2.93, 3.09, 3.13, 3.38, 3.47, 3.55,
     3.63, 3.84, 3.87, 3.88, 4.18, 4.22, 4.49, 4.59, 4.80, 4.97, 5.12, 5.74, 7.22, 7.97,
-    11.50, 13.50, 13.90, 14.20, 15.50, 16.00, 16.90, 18.80, 19.90, 22.00, 22.90, 26.50, 30.00, 33.50,
+    11.50, 13.50, 13.90, 14.20, 15.50, 16.00, 16.90, 18.80, 19.90, 22.00, 22.90, 26.50,
+    30.00, 33.50,
 )  # fmt: skip
 """Areas in in2 of the 42 standard sections (Rajeev and Krishnamoorthy 1992)."""
 

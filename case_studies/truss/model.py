@@ -65,7 +65,7 @@ OF_TIP = ("displacement", "stiffness")
 
 
 def build_model(name: str, form: Form = "grey") -> archeng.Model:
-    """Return the model of the case ``"sizing"``, ``"stiffness"``, ``"sections"`` or ``"layout"``."""
+    """Return the model of one of the cases: sizing, stiffness, sections or layout."""
     case = CASES[name]
     model = archeng.Model(case.title)
     load = model.parameter("load", case.load, unit="kip")
