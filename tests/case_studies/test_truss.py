@@ -232,7 +232,7 @@ def test_the_referee_knows_the_list_of_sections():
     assert broken_rules("sizing", between) == []
     x[0] = np.nextafter(x[0], 0)
     assert len(broken_rules("sections", x)) == 1
-    assert build_model("sections").violations(between).maximum > 0
+    assert not compile_model(build_model("sections")).is_feasible(between)
 
 
 def test_the_reference_of_the_sections_is_found_again():
