@@ -11,9 +11,11 @@ from archeng.model.convert import (
 )
 from archeng.model.declarations import Sense
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
+from archeng.model.fibre import fibre
 from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
 from archeng.model.from_casadi import from_nlp, from_opti
 from archeng.model.from_scipy import from_scipy
+from archeng.model.lattice import Lattice
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.parameter_slopes import ParameterSlopes
@@ -49,6 +51,7 @@ __all__ = [
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
+    "Lattice",
     "Model",
     "ModelValues",
     "Output",
@@ -64,6 +67,7 @@ __all__ = [
     "compile_model",
     "copy_of",
     "differences",
+    "fibre",
     "formulas_of",
     "from_data",
     "from_nl",

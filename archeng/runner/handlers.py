@@ -23,11 +23,14 @@ from archeng.handlers import (
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
-from archeng.surrogate import Assisted
+from archeng.surrogate import Assisted, MixedAssisted
 
 
 def _arch(parts: HandlerParts) -> Handler[Any]:
-    return Arch(parts) if parts.settings.surrogate == "none" else Assisted(parts)
+    if parts.settings.surrogate == "none":
+        return Arch(parts)
+    discrete = parts.repairer.feasible_set.lattice is not None
+    return MixedAssisted(parts) if discrete else Assisted(parts)
 
 
 HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {

@@ -29,7 +29,7 @@ from archeng.runner.options import Options
 from archeng.runner.prices import parameter_sensitivities, prices_at
 from archeng.settings import Settings
 from archeng.strategy import StopReason
-from archeng.surrogate import Optimality, best_evidence, frame_at
+from archeng.surrogate import Optimality, best_evidence, frame_at, mixed_evidence
 
 _OPEN = (StopReason.RUNNING, StopReason.CUT_OFF)  # the run has not ended
 _CONVERGED = {
@@ -135,8 +135,11 @@ def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     ended = run.stop_reason not in _OPEN
     if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
         return None
-    frame = frame_at(run.wide, fs.reduce(best.x))
-    return best_evidence(frame, run.ledger.arrays(), run.ledger.limits, fs)
+    x, past, limits = fs.reduce(best.x), run.ledger.arrays(), run.ledger.limits
+    if fs.lattice is not None:
+        return mixed_evidence(fs, run.settings, limits, run.wide, past, x)
+    frame = frame_at(run.wide, x)
+    return best_evidence(frame, past, limits, fs)
 
 
 def _status(run: Account, best: CallRecord | None, optimality: Optimality | None) -> Status:

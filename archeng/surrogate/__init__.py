@@ -2,7 +2,9 @@
 
 from archeng.surrogate.assisted import Assisted
 from archeng.surrogate.data import Frame, frame_at
-from archeng.surrogate.evidence import Optimality, best_evidence
+from archeng.surrogate.evidence import Neighbourhood, Optimality, best_evidence
+from archeng.surrogate.mixed.closing import mixed_evidence
+from archeng.surrogate.mixed.search import MixedAssisted
 from archeng.surrogate.rounds import AssistedSearch
 from archeng.surrogate.sensitivity import gradients, multipliers
 
@@ -10,9 +12,12 @@ __all__ = [
     "Assisted",
     "AssistedSearch",
     "Frame",
+    "MixedAssisted",
+    "Neighbourhood",
     "Optimality",
     "best_evidence",
     "frame_at",
     "gradients",
+    "mixed_evidence",
     "multipliers",
 ]

@@ -19,14 +19,13 @@ from dataclasses import replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers import Arch, Handler, HandlerParts, Population, as_it_is
+from archeng.handlers import Arch, Handler, HandlerParts, Population, Search, as_it_is
 from archeng.outcomes import Outcomes, PastCalls
-from archeng.ranking import violation_order
 from archeng.repair import Repair, RepairKind
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
-from archeng.surrogate.data import Frame
+from archeng.surrogate.data import Frame, best_position
 from archeng.surrogate.local import LocalSearch, LocalState
 from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
@@ -62,9 +61,9 @@ class Assisted(Handler[AssistedSearch]):
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
             if self._taught:
-                return search, _proposed([as_it_is(search.anchor)])
+                return search, proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
-            return search, _with_candidate(population, 0, as_it_is(search.anchor))
+            return search, with_candidate(population, 0, as_it_is(search.anchor))
         if search.phase is Phase.LOCAL:
             return search, self._local_designs(search, past)
         best = self._best(search, past)
@@ -76,7 +75,7 @@ class Assisted(Handler[AssistedSearch]):
         if best is not None and search.inject:
             x = past.points[best]
             last = len(population.repairs) - 1
-            population = _with_candidate(population, last, as_it_is(x), _clipped(search, x))
+            population = with_candidate(population, last, as_it_is(x), clipped(search, x))
         return search, population
 
     def tell(
@@ -146,7 +145,7 @@ class Assisted(Handler[AssistedSearch]):
         if proposal is None:
             return rounds.round_over(search), None
         search = replace(search, best=lowest, last=proposal)
-        return search, _proposed(self._with_more(proposal, frame, seen, search, starts, rng))
+        return search, proposed(self._with_more(proposal, frame, seen, search, starts, rng))
 
     def _with_more(
         self,
@@ -178,7 +177,7 @@ class Assisted(Handler[AssistedSearch]):
         assert local is not None
         assert local.trial is not None
         more = self._local.companions(local, past, self._settings.proposals - 1)
-        return _proposed([as_it_is(x) for x in (local.trial.design, *more)])
+        return proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
     def _consulted(
         self, search: AssistedSearch, past: PastCalls, surpassed: bool
@@ -208,12 +207,7 @@ class Assisted(Handler[AssistedSearch]):
 
     def _best(self, search: AssistedSearch, past: PastCalls) -> int | None:
         """Position of the best design of this restart: the least violating one if all violate."""
-        begin = search.calls_before or 0
-        usable = np.flatnonzero(np.isfinite(past.objectives[begin:])) + begin
-        if len(usable) == 0:
-            return None
-        violations = self._limits.violations(past.simulated[usable])
-        return int(usable[violation_order(past.objectives[usable], violations)[0]])
+        return best_position(past, self._limits, search.calls_before or 0)
 
 
 def _beaten(search: AssistedSearch, past: PastCalls, best: int) -> bool:
@@ -223,13 +217,13 @@ def _beaten(search: AssistedSearch, past: PastCalls, best: int) -> bool:
     return bool(np.any(past.objectives[: search.calls_before] < past.objectives[best] - margin))
 
 
-def _proposed(repairs: list[Repair]) -> Population:
+def proposed(repairs: list[Repair]) -> Population:
     """Return feasible designs as candidates from which CMA-ES does not learn."""
     marked = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in repairs]
     return Population(np.array([r.x for r in marked]), tuple(marked), proposed=True)
 
 
-def _with_candidate(
+def with_candidate(
     population: Population, position: int, repair: Repair, sampled: Floats | None = None
 ) -> Population:
     """Return the population with one candidate replaced."""
@@ -239,7 +233,7 @@ def _with_candidate(
     return Population(points, tuple(repairs))
 
 
-def _clipped(search: AssistedSearch, x: Floats) -> Floats:
+def clipped(search: Search, x: Floats) -> Floats:
     """Return x, or the point towards it as far from the mean as samples are [H11]."""
     d = search.distribution
     length = float(np.sqrt(d.distance_squared(x, d.mean)))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, PastCalls
+from archeng.outcomes import Lessons, Limits, PastCalls
+from archeng.ranking import violation_order
 from archeng.surrogate import constants as c
 from archeng.surrogate.composite import CompositeFit, fit_composite
 from archeng.surrogate.fit import Kernels
@@ -31,6 +32,10 @@ class Frame:
     def design(self, u: Floats) -> Floats:
         """X of coordinates (n,)."""
         return self.centre + self.factor @ u
+
+    def designs(self, points: Floats) -> Floats:
+        """Return the designs (k, n) of points (k, n): they are designs."""
+        return points
 
     def distance(self, x: Floats) -> float:
         """Length of u."""
@@ -153,7 +158,8 @@ def select(
     outputs = None
     if formulas is not None:
         step = scale * frame.factor
-        outputs = OutputData(formulas, taken.points, taken.outputs, step, taken.slopes, lessons)
+        X = frame.designs(taken.points)
+        outputs = OutputData(formulas, X, taken.outputs, step, taken.slopes, lessons)
     return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
 
 
@@ -165,6 +171,15 @@ def _nearest_lessons(frame: Frame, lessons: Lessons | None) -> Lessons | None:
     lengths = lengths + np.sum(lessons.apart**2, axis=1)
     nearest = np.argsort(lengths, kind="stable")[: most_designs(lessons.points.shape[1])]
     return Lessons(lessons.points[nearest], lessons.outputs[nearest], lessons.apart[nearest])
+
+
+def best_position(past: PastCalls, limits: Limits, begin: int = 0) -> int | None:
+    """Position of the best design since a call: the least violating one if all violate."""
+    usable = np.flatnonzero(np.isfinite(past.objectives[begin:])) + begin
+    if len(usable) == 0:
+        return None
+    violations = limits.violations(past.simulated[usable])
+    return int(usable[violation_order(past.objectives[usable], violations)[0]])
 
 
 def slopes_known(centre: Floats, past: PastCalls, formulas: Formulas | None) -> bool:

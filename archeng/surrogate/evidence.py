@@ -36,6 +36,20 @@ from archeng.surrogate.slopes import Centre, Slopes, centre_of
 
 
 @dataclass(frozen=True)
+class Neighbourhood:
+    """How many neighbours of the best design are what.
+
+    Neighbours have one discrete variable at the next value of its list, or another category, and
+    the best real variables for it.
+    """
+
+    simulated: int
+    infeasible: int
+    predicted: int
+    open: int
+
+
+@dataclass(frozen=True)
 class Optimality:
     """What speaks for a design being a local optimum.
 
@@ -56,6 +70,9 @@ class Optimality:
         Directions in which there is none.
     claim : bool
         Whether that is enough to say that the search has converged.
+    neighbours : Neighbourhood or None
+        With discrete variables: what is known of the designs with one of them changed; all else is
+        said of the real variables, with the discrete ones held.
     """
 
     radius: float
@@ -65,6 +82,7 @@ class Optimality:
     fresh_designs: int
     unknown_directions: int
     claim: bool
+    neighbours: Neighbourhood | None = None
 
 
 def evidence(

@@ -61,6 +61,19 @@ class Interpolant:
             total += self.weights @ kernels
         return float(total)
 
+    def values(self, V: Floats) -> Floats:
+        """Values (k,) of s at many points (k, n)."""
+        total = self.constant + V @ self.gradient + 0.5 * np.sum((V @ self.hessian) * V, axis=1)
+        for centre, weight in zip(self.centres, self.weights, strict=True):
+            if self.is_quadratic:
+                break
+            gaps = V - centre
+            if self.spline:
+                total += self.spline * weight * np.sum(np.abs(gaps) ** 3, axis=1)
+            if self.radial:
+                total += self.radial * weight * np.sum(gaps**2, axis=1) ** 1.5
+        return np.asarray(total)
+
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
         """Gradient (n,) and Hessian (n, n) of s at v."""
         gradient, hessian = self.slope(v), self.hessian

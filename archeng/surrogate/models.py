@@ -83,6 +83,7 @@ class Models:
     constraints: RowModels | None
     units: Floats  # (m,) of the constraints per unit of their models
     sides: Sides  # limits of the functions of the constraints, in units of the models
+    row_errors: Floats  # (m,) typical leave-one-out errors of the constraints, in their units
 
     @cached_property
     def side_of(self) -> Integers:
@@ -140,6 +141,8 @@ class RowFits:
         Of the others.
     pieces : ndarray of int
         Pieces of the others' formulas.
+    errors : ndarray, shape (m,)
+        Typical leave-one-out errors of the constraints; infinite for linear models.
     """
 
     size: Floats
@@ -147,6 +150,7 @@ class RowFits:
     rows: Integers
     composite: CompositeFit | None
     pieces: Integers
+    errors: Floats
 
     @property
     def owner(self) -> Integers:
@@ -204,13 +208,14 @@ def fit_models(frame: Frame, data: Data, limits: Limits, units: Floats | None = 
         constraints=fits.models(units) if len(limits) else None,
         units=units,
         sides=Sides.of(lower, upper, units[fits.owner]),
+        row_errors=fits.errors,
     )
 
 
 def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
     """Return a model of the objective as the only one."""
     none, steepness = np.zeros(0), _steepness(objective, np.zeros(data.A.shape[1]))
-    return Models(frame, data, objective, steepness, None, none, Sides.of(none, none))
+    return Models(frame, data, objective, steepness, None, none, Sides.of(none, none), none)
 
 
 def _steepness(objective: SmoothModel, here: Floats) -> float:
@@ -233,7 +238,7 @@ def fit_rows(data: Data, limits: Limits) -> RowFits:
     """Fit every constraint: by its formula, unless a direct model errs much less."""
     m, size = len(limits), sizes(data)
     scores, direct = _direct_models(data, limits) if m else (np.zeros(0), ())
-    fitted = data.composite
+    fitted, typical = data.composite, scores.copy()
     by_formula = np.zeros(m, dtype=bool)
     if fitted is not None:
         k = len(fitted.formulas.rows)
@@ -243,12 +248,16 @@ def fit_rows(data: Data, limits: Limits) -> RowFits:
         half = _near_limits(data, limits)[:, :k]
         own = np.sum(np.where(half, errors, 0.0), axis=0) / half.sum(axis=0)
         by_formula[:k] = (own <= scores[:k]) | ~np.isfinite(scores[:k])
+        missing = np.isnan(fitted.errors[:, 1:]).any(axis=0)
+        own = np.where(missing, np.inf, own + c.SCORE_FORMULA)
+        typical[:k] = np.where(by_formula[:k], own, typical[:k])
+    typical_errors = size * np.exp(typical)
     if fitted is None or not by_formula.any():
-        return RowFits(size, direct, np.arange(m), None, np.zeros(0, dtype=np.intp))
+        return RowFits(size, direct, np.arange(m), None, np.zeros(0, dtype=np.intp), typical_errors)
     rows = np.flatnonzero(~by_formula)
     owner = fitted.formulas.pieces.owner
     pieces = np.flatnonzero((owner >= 0) & by_formula[np.maximum(owner, 0)])
-    return RowFits(size, tuple(direct[row] for row in rows), rows, fitted, pieces)
+    return RowFits(size, tuple(direct[row] for row in rows), rows, fitted, pieces, typical_errors)
 
 
 def sizes(data: Data) -> Floats:

@@ -1,0 +1,1 @@
+"""Models over designs with discrete variables: proposals, and when they end."""

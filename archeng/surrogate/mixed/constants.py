@@ -1,0 +1,25 @@
+"""Numbers of the search over mixed designs, each with its meaning."""
+
+SATISFIED = 1e-6  # violation of a row, over the length of its gradient, that repairs take away
+ITERATIONS, ACCURACY = 30, 1e-9  # of SciPy's SLSQP over the real coordinates
+WEIGHT = 20.0  # of the largest violation by models, over the slope of the objective
+WEIGHT_MULTIPLIER = 1e6  # largest multiplier that is believed
+
+MOVES = 200  # levels to which one coordinate may jump; of longer lists the nearest ones
+PAIR_MOVES = 1500  # pairs of moves that are looked at, the most promising coordinates first
+TRIED = 6  # neighbours whose real coordinates are searched before the next kind of moves
+DESCENTS = 30  # steps of one search over the lattice
+SEEDS = 3  # simulated designs from which searches begin, beside the relaxation
+KICKS = 6  # random changes of the best design from which further searches begin ...
+KICKS_ALONE = 60  # ... if nothing is continuous, which makes a search cheap
+KICKED = 3  # coordinates that such a change moves at most
+
+NEW = 1e-5  # distance from all simulated designs with the same levels, in initial deviations
+GAIN = 1e-6  # least gain that is worth a call, relative to the objective
+EXPLORED = 4  # random models whose optimum is simulated, without success, before the end ...
+EXPLORED_EACH = 0.5  # ... and for each discrete coordinate
+PATIENCE = 4  # broken promises in a row before a generation of ARCH
+ERRORS = 3.0  # leave-one-out errors by which a neighbour must be worse if it is not simulated
+MARGIN = 1.0  # leave-one-out errors of a simulated constraint that are kept after a violation
+LEAST_MARGIN = 0.2  # below which none is kept any more
+FIBRES = 64  # sets of real variables that are kept compiled

@@ -1,0 +1,123 @@
+"""`MixedModels`: objective and simulated constraints as functions of mixed designs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from archeng.distribution import Floats
+from archeng.model import FeasibleSet
+from archeng.outcomes import Limits, PastCalls
+from archeng.surrogate.choice import Choice, choose, slope_at
+from archeng.surrogate.data import Data, Frame, select
+from archeng.surrogate.interpolant import Interpolant
+from archeng.surrogate.mixed.features import Features
+from archeng.surrogate.models import Models, fit_models, without_limits
+from archeng.surrogate.priors import IDENTITY
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModels:
+    """Models of objective and simulated constraints around the best design.
+
+    The objective is normalised, and may be transformed: only differences and orders count.
+    """
+
+    features: Features
+    models: Models
+    choice: Choice | None  # what was chosen for the objective; None: a linear model
+    margins: Floats  # (m,) of the simulated constraints, in their units
+
+    def coordinates(self, X: Floats) -> Floats:
+        """Coordinates v (k, q) of designs (k, n), or (q,) of one (n,)."""
+        return (self.features.of(X) - self.models.frame.centre) / self.models.data.scale
+
+    def objectives(self, X: Floats) -> Floats:
+        """Values (k,) of the objective's model at designs (k, n)."""
+        V, objective = self.coordinates(X), self.models.objective
+        if isinstance(objective, Interpolant):
+            return objective.values(V)
+        return np.array([objective.value(v) for v in V])
+
+    def excess(self, x: Floats) -> Floats:
+        """Sides (k,) of the simulated constraints at a design, with margins: positive is bad."""
+        if self.models.constraints is None:
+            return np.zeros(0)
+        return self.models.excess(self.coordinates(x)) + self._side_margins
+
+    @cached_property
+    def _side_margins(self) -> Floats:
+        return np.asarray((self.margins / self.models.units)[self.models.side_of])
+
+    def slopes(self, x: Floats, along: Floats) -> tuple[Floats, Floats]:
+        """Gradients of objective (k,) and of the sides (s, k) by steps ``along`` (q, k)."""
+        v = self.coordinates(x)
+        first = slope_at(self.models.objective, v) @ along / self.models.data.scale
+        if self.models.constraints is None:
+            return np.asarray(first), np.zeros((0, along.shape[1]))
+        sides = self.models.excess_slopes(v) @ along / self.models.data.scale
+        return np.asarray(first), np.asarray(sides)
+
+    def gain_of(self, gain: float) -> float:
+        """Return a gain of the objective near the best design, in units of its model."""
+        normalised = gain / self.models.data.spread
+        if self.choice is None:
+            return normalised
+        return float(normalised * np.exp(self.choice.transform.log_slope(np.zeros(1))[0]))
+
+    @cached_property
+    def error(self) -> float:
+        """Typical leave-one-out error of the objective's model; infinite if it is linear."""
+        if self.choice is None:
+            return np.inf
+        errors = np.asarray(self.choice.fit.errors)
+        half = np.argsort(self.choice.y, kind="stable")[: max(len(errors) // 2, 3)]
+        return float(np.sqrt(np.mean(errors[half] ** 2)))
+
+    def random(self, rng: np.random.Generator) -> MixedModels | None:
+        """Return the same with a random model of the objective; None: there is but one."""
+        if self.choice is None:
+            return None
+        drawn = self.choice.kind.exploring()
+        fitted = self.choice.fit
+        if drawn is not self.choice.kind:
+            z = self.choice.transform.apply(self.choice.y)
+            again = drawn.refit(self.models.data.kernels, z, fitted.noise, None)
+            fitted = fitted if again is None else again
+        models = replace(self.models, objective=fitted.random(rng))
+        return replace(self, models=models)
+
+
+def fit_mixed(
+    feasible_set: FeasibleSet,
+    features: Features,
+    past: PastCalls,
+    limits: Limits,
+    best: Floats,
+    careful: float = 0.0,
+) -> MixedModels | None:
+    """Fit models to past calls around the best design (n,); None if nothing differs.
+
+    ``careful`` leave-one-out errors are kept from the limits of the simulated constraints.
+    """
+    frame = features.frame(best)
+    data = select(frame, features.calls(past), feasible_set.formulas)
+    if data is None:
+        return None
+    models, choice = _models(frame, data, limits)
+    errors = np.where(np.isfinite(models.row_errors), models.row_errors, 0.0)
+    return MixedModels(features, models, choice, careful * errors)
+
+
+def _models(frame: Frame, data: Data, limits: Limits) -> tuple[Models, Choice | None]:
+    """Return the models, and what was chosen for the objective."""
+    p, q = data.A.shape
+    choice = choose(data, (IDENTITY,) if len(limits) else None) if p >= q + 2 else None
+    if len(limits) or choice is None:
+        models = fit_models(frame, data, limits)
+        if choice is not None:
+            models = replace(models, objective=choice.fit.model)
+        return models, choice
+    return without_limits(frame, data, choice.fit.model), choice

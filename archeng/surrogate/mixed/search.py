@@ -1,0 +1,258 @@
+"""ARCH assisted by models over mixed designs, as a handler.
+
+The first generation is ARCH's. Then, one design after the other:
+
+1. the best one by the models over the exact mixed set, if it promises a gain;
+2. else the best one by a random model that fits as well, a few times;
+3. else, with the levels of the best design held, the local search of continuous problems
+   (:mod:`archeng.surrogate.local`), until it shows a local optimum in the real variables;
+4. else a neighbour on the lattice that may be better;
+5. else the search has converged: all neighbours are simulated, infeasible, or predicted worse.
+
+Promises that are broken several times in a row are followed by a generation of ARCH. No design is
+simulated twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.handlers import Arch, ArchSearch, Handler, HandlerParts, Population, as_it_is
+from archeng.outcomes import Outcomes, PastCalls
+from archeng.strategy import StopReason
+from archeng.surrogate import constants as general
+from archeng.surrogate.assisted import clipped, proposed, with_candidate
+from archeng.surrogate.data import best_position
+from archeng.surrogate.evidence import objective_size
+from archeng.surrogate.local import LocalEnd, LocalState
+from archeng.surrogate.mixed import constants as c
+from archeng.surrogate.mixed.closing import Closing
+from archeng.surrogate.mixed.descent import Descent
+from archeng.surrogate.mixed.features import Features
+from archeng.surrogate.mixed.fibres import Found
+from archeng.surrogate.mixed.fitted import MixedModels, fit_mixed
+from archeng.surrogate.mixed.neighbourhood import examined, is_new
+
+
+class TrialKind(StrEnum):
+    """Why designs are simulated."""
+
+    PROMISED = "promised"  # the models promise a gain
+    RANDOM = "random"  # random models do
+    LOCAL = "local"  # by the local search at the levels of the best design
+    NEIGHBOUR = "neighbour"  # a neighbour that may be better
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSearch(ArchSearch):
+    """The search of ARCH, and what is remembered about models and proposals."""
+
+    calls_before: int | None = None  # calls before this restart; None until its first one
+    kind: TrialKind | None = None  # of the designs that are simulated next; None: ARCH's
+    designs: Floats | None = None  # these designs (k, n)
+    broken: int = 0  # promises in a row that were not kept
+    explored: int = 0  # random models without success since the last better design
+    careful: float = 0.0  # errors of the models that are kept from simulated limits
+    levels: tuple[int, ...] = ()  # at which the local search is
+    local: LocalState | None = None
+    inject: bool = False  # whether the best design is a proposal that CMA-ES does not know
+    ended: StopReason | None = None  # why nothing more is expected of this restart
+
+
+class MixedAssisted(Handler[MixedSearch]):
+    """ARCH with proposals by models over mixed designs, as a handler."""
+
+    handles_simulated = True
+    state_type = MixedSearch
+
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        lattice = self._set.lattice
+        assert lattice is not None
+        self._lattice, self._wide = lattice, parts.wide
+        self._arch, self._features = Arch(parts), Features(self._set, parts.wide)
+        self._closing = Closing(self._set, parts.settings, parts.limits, parts.wide)
+
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> MixedSearch:
+        """Start a restart of ARCH, nothing known yet."""
+        return MixedSearch(**vars(self._arch.init(distribution, anchor, size)))
+
+    def ask(
+        self, search: MixedSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[MixedSearch, Population]:
+        """Return the designs that are due, or the candidates of ARCH."""
+        if search.designs is not None:
+            return search, proposed([as_it_is(x) for x in search.designs])
+        first = search.calls_before is None
+        if first:
+            search = replace(search, calls_before=len(past))
+        search, population = self._arch.ask(search, rng, past)
+        if first:
+            return search, with_candidate(population, 0, as_it_is(search.anchor))
+        best = best_position(past, self._limits, search.calls_before or 0)
+        if best is not None and search.inject:
+            x, last = past.points[best], len(population.repairs) - 1
+            population = with_candidate(population, last, as_it_is(x), clipped(search, x))
+        return search, population
+
+    def tell(
+        self,
+        search: MixedSearch,
+        population: Population,
+        outcomes: Outcomes,
+        past: PastCalls,
+        rng: np.random.Generator,
+    ) -> MixedSearch:
+        """Judge the proposals, or let CMA-ES learn; then say what is next."""
+        if population.proposed:
+            search = self._judged(search, population, outcomes, past)
+        else:
+            search = self._arch.tell(search, population, outcomes, past, rng)
+            search = replace(search, inject=False, broken=0)
+        return self._planned(search, past, rng)
+
+    def stop(self, search: MixedSearch) -> StopReason | None:
+        """Return why nothing more is expected of this restart, if that is so."""
+        return search.ended
+
+    def _judged(
+        self, search: MixedSearch, population: Population, outcomes: Outcomes, past: PastCalls
+    ) -> MixedSearch:
+        """Return the state after designs were simulated."""
+        best = best_position(past, self._limits, search.calls_before or 0)
+        improved = best is not None and any(
+            np.array_equal(past.points[best], repair.x) for repair in population.repairs
+        )
+        held = self._limits.hold(outcomes.simulated[:1]).all()
+        careful = search.careful / 2 if held else c.MARGIN
+        local = search.local
+        if search.kind is TrialKind.LOCAL and local is not None:
+            local = self._closing.judged(local, outcomes)
+        promised = search.kind is TrialKind.PROMISED
+        return replace(
+            search,
+            designs=None,
+            kind=None,
+            broken=0 if improved else search.broken + promised,
+            explored=0 if improved else search.explored + (search.kind is TrialKind.RANDOM),
+            careful=careful if careful > c.LEAST_MARGIN else 0.0,
+            inject=search.inject or improved,
+            local=local,
+        )
+
+    # -- what is next ---------------------------------------------------------------------------
+
+    def _planned(
+        self, search: MixedSearch, past: PastCalls, rng: np.random.Generator
+    ) -> MixedSearch:
+        """Return the state with what is simulated next: designs, or a generation of ARCH."""
+        search = replace(search, designs=None, kind=None)
+        best = best_position(past, self._limits, search.calls_before or 0)
+        if best is None:
+            return search
+        x, holds = past.points[best], self._limits.hold(past.simulated[best : best + 1]).all()
+        models = fit_mixed(self._set, self._features, past, self._limits, x, search.careful)
+        if models is None:
+            return search
+        least = models.gain_of(c.GAIN * objective_size(past, self._limits)) if holds else 0.0
+        descent = Descent(self._set, self._wide, models)
+        designs = self._better(descent, past, x, least, rng)
+        if len(designs):
+            if search.broken >= c.PATIENCE:
+                return search
+            return replace(search, designs=designs, kind=TrialKind.PROMISED)
+        search, designs = self._random(search, models, past, x, rng)
+        if len(designs):
+            return replace(search, designs=designs, kind=TrialKind.RANDOM)
+        if not holds:
+            return search
+        return self._closed(search, descent, past, best, least)
+
+    def _closed(
+        self, search: MixedSearch, descent: Descent, past: PastCalls, best: int, least: float
+    ) -> MixedSearch:
+        """Return the state with a design of the local search, a neighbour, or the end."""
+        x = past.points[best]
+        levels = self._lattice.key(x)
+        local = search.local if search.levels == levels else None
+        shown = True
+        if len(self._lattice.continuous):
+            local = self._closing.advanced(local, past, best)
+            search = replace(search, local=local, levels=levels)
+            if local.trial is not None:
+                y = self._closing.design(x, local.trial.design)
+                return replace(search, designs=y[None], kind=TrialKind.LOCAL)
+            shown = local.ended is LocalEnd.SHOWN
+        _, open_one = examined(
+            self._lattice, descent, past, x, least, self._closing.may_be_feasible
+        )
+        if open_one is not None:
+            design = self._feasible(open_one.x)
+            if design is not None and self._is_new(descent, design, past):
+                return replace(search, designs=design[None], kind=TrialKind.NEIGHBOUR)
+            shown = False
+        ended = StopReason.CONVERGED if shown else StopReason.MODEL_EXHAUSTED
+        return replace(search, ended=ended)
+
+    def _better(
+        self,
+        descent: Descent,
+        past: PastCalls,
+        x: Floats,
+        least: float,
+        rng: np.random.Generator,
+    ) -> Floats:
+        """Return designs (k, n) that promise a gain, the best one first; not more than wanted."""
+        here = descent.fibres.at(x)
+        chosen: list[Floats] = []
+        for found in descent.search(self._starts(past, x, rng), rng):
+            if not found.better_than(here, least) or len(chosen) >= self._settings.proposals:
+                break
+            design = self._feasible(found.x) if self._promising(found) else None
+            if design is not None and self._is_new(descent, design, past):
+                chosen.append(design)
+        return np.array(chosen).reshape(len(chosen), len(x))
+
+    def _promising(self, found: Found) -> bool:
+        return found.explicit <= c.SATISFIED
+
+    def _random(
+        self,
+        search: MixedSearch,
+        models: MixedModels,
+        past: PastCalls,
+        x: Floats,
+        rng: np.random.Generator,
+    ) -> tuple[MixedSearch, Floats]:
+        """Return designs that random models promise, and how many models were asked."""
+        most = c.EXPLORED + c.EXPLORED_EACH * len(self._lattice.positions)
+        while search.explored < most:
+            drawn = models.random(rng)
+            if drawn is None:
+                break
+            descent = Descent(self._set, self._wide, drawn)
+            least = general.CLAIM_RESIDUAL * objective_size(past, self._limits)
+            designs = self._better(descent, past, x, models.gain_of(least), rng)
+            if len(designs):
+                return search, designs
+            search = replace(search, explored=search.explored + 1)
+        return search, np.zeros((0, len(x)))
+
+    def _starts(self, past: PastCalls, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return designs (k, n) from which searches begin: the best one, and others at random."""
+        usable = np.flatnonzero(np.isfinite(past.objectives))
+        count = min(c.SEEDS - 1, len(usable))
+        return np.concatenate((x[None], past.points[rng.choice(usable, count, replace=False)]))
+
+    def _feasible(self, x: Floats) -> Floats | None:
+        """Return the feasible design next to one that is feasible but for rounding."""
+        repair = self._repairer.repair(x, replace(self._wide, mean=x))
+        return repair.x if repair.feasible else None
+
+    def _is_new(self, descent: Descent, x: Floats, past: PastCalls) -> bool:
+        same = (self._lattice.indices(past.points) == self._lattice.indices(x)).all(axis=1)
+        return is_new(descent, x, past.points[same])
