@@ -59,6 +59,11 @@ class Lattice:
         """Positions of all other coordinates, real or discrete."""
         return np.setdiff1d(np.arange(self.n), self.categories)
 
+    @cached_property
+    def count(self) -> float:
+        """Number of combinations of levels."""
+        return float(np.prod([float(len(levels)) for levels in self.levels]))
+
     def indices(self, x: Floats) -> Integers:
         """Return the numbers (..., d) of the levels to which points (..., n) are rounded."""
         found = [

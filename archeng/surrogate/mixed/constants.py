@@ -1,19 +1,23 @@
 """Numbers of the search over mixed designs, each with its meaning."""
 
 SATISFIED = 1e-6  # violation of a row, over the length of its gradient, that repairs take away
-ITERATIONS, ACCURACY = 30, 1e-9  # of SciPy's SLSQP over the real coordinates
+QUICK = (15, 1e-6)  # iterations and accuracy of SciPy's SLSQP over the real coordinates ...
+PRECISE = (50, 1e-10)  # ... for a design that is simulated
 WEIGHT = 20.0  # of the largest violation by models, over the slope of the objective
 WEIGHT_MULTIPLIER = 1e6  # largest multiplier that is believed
 
 MOVES = 200  # levels to which one coordinate may jump; of longer lists the nearest ones
 PAIR_MOVES = 1500  # pairs of moves that are looked at, the most promising coordinates first
-TRIED = 6  # neighbours whose real coordinates are searched before the next kind of moves
-DESCENTS = 30  # steps of one search over the lattice
-SEEDS = 3  # simulated designs from which searches begin, beside the relaxation
-KICKS = 6  # random changes of the best design from which further searches begin ...
-KICKS_ALONE = 60  # ... if nothing is continuous, which makes a search cheap
+TRIED = 4  # neighbours whose real coordinates are searched before the next kind of moves
+DESCENTS = 20  # steps of one search over the lattice
+SEEDS = 2  # simulated designs from which searches begin, beside the relaxation
+KICKS = 2  # random changes of the best design from which further searches begin ...
+KICKS_ALONE = 10  # ... if nothing is continuous, which makes a search cheap
+ENUMERATED = 400  # combinations of levels that are all looked at before a search ends
+LAST_LOOK = 15  # times as many before a search ends
 KICKED = 3  # coordinates that such a change moves at most
 
+BETTER = 1e-6  # least gain of a step on the lattice, in units of the objective's spread
 NEW = 1e-5  # distance from all simulated designs with the same levels, in initial deviations
 GAIN = 1e-6  # least gain that is worth a call, relative to the objective
 EXPLORED = 4  # random models whose optimum is simulated, without success, before the end ...

@@ -12,6 +12,7 @@ Applications 10, 237-260, 1972, doi:10.1007/BF00934810.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.model import FeasibleSet
 from archeng.surrogate.mixed import constants as c
-from archeng.surrogate.mixed.fibres import Fibres, Found
+from archeng.surrogate.mixed.fibres import PRECISE, Fibres, Found
 from archeng.surrogate.mixed.fitted import MixedModels
 from archeng.surrogate.mixed.moves import kicked, pair_moves, single_moves
 
@@ -30,15 +31,19 @@ class Descent:
     def __init__(self, fs: FeasibleSet, wide: Distribution, models: MixedModels) -> None:
         assert fs.lattice is not None
         self._lattice, self.fibres = fs.lattice, Fibres(fs, wide, models)
-        self._solved: dict[tuple[int, ...], Found] = {}
+        self._solved: dict[bytes, Found] = {}
         self._exact = not len(fs.lattice.continuous)
 
     def at(self, x: Floats) -> Found:
         """Return the best design with the levels of x (n,)."""
-        key = self._lattice.key(x)
+        (key,) = self._keys(x[None])
         if key not in self._solved:
             self._solved[key] = self.fibres.solve(x)
         return self._solved[key]
+
+    def _keys(self, X: Floats) -> list[bytes]:
+        """Return what designs (k, n) with the same levels have in common."""
+        return [levels.tobytes() for levels in X[:, self._lattice.positions]]
 
     def relaxed(self, x: Floats) -> Floats:
         """Return the best design with real numbers for all but categories, rounded to levels."""
@@ -71,7 +76,7 @@ class Descent:
             order = order[promise[order] < current.objective]
         for k in order:
             found = self.at(X[k])
-            if found.better_than(current):
+            if found.better_than(current, c.BETTER):
                 return found
         return None
 
@@ -84,22 +89,28 @@ class Descent:
         return None if best is current else best
 
     def _all_at(self, X: Floats) -> list[Found]:
-        keys = [self._lattice.key(x) for x in X]
+        keys = self._keys(X)
         missing = [k for k, key in enumerate(keys) if key not in self._solved]
         if missing:
             for k, found in zip(missing, self.fibres.all_at(X[missing]), strict=True):
                 self._solved[keys[k]] = found
         return [self._solved[key] for key in keys]
 
-    def search(self, starts: Floats, rng: np.random.Generator) -> list[Found]:
+    def polished(self, found: Found) -> Found:
+        """Return the design of a point of the lattice with precise real coordinates."""
+        return self.fibres.solve(found.x, effort=PRECISE)
+
+    def search(self, starts: Floats, rng: np.random.Generator, times: int = 1) -> list[Found]:
         """Search from designs (k, n), the best one first; return all that were found, best first.
 
-        The first one is relaxed, too, and changed at random.
+        The first one is relaxed, too, and changed at random, so many ``times`` the usual.
         """
-        ends = [self.down(x) for x in starts]
-        ends.append(self.down(self.relaxed(starts[0])))
+        ends = [self.down(starts[0]), *(self.down(self.relaxed(x)) for x in starts)]
         best = _best(ends)
-        for _ in range(c.KICKS_ALONE if self._exact else c.KICKS):
+        if times > 1 and self._lattice.count <= c.ENUMERATED:
+            every = itertools.product(*(range(len(levels)) for levels in self._lattice.levels))
+            best = _best([best, *(self.at(self._lattice.at(k, best.x)) for k in every)])
+        for _ in range(times * (c.KICKS_ALONE if self._exact else c.KICKS)):
             end = self.down(kicked(self._lattice, best.x, rng))
             if end.better_than(best):
                 best = end

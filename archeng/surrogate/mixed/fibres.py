@@ -21,7 +21,8 @@ r, a, b     explicit rows and their limits, shape (m,)                  ``rows``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,17 @@ from archeng.surrogate.mixed import constants as c
 from archeng.surrogate.mixed.fitted import MixedModels
 
 Prices = tuple[Floats, Floats]  # multipliers of the rows (m,), signed, and of the sides
+
+
+class Effort(NamedTuple):
+    """Iterations and accuracy of SciPy's SLSQP."""
+
+    iterations: int
+    accuracy: float
+
+
+QUICK = Effort(*c.QUICK)
+PRECISE = Effort(*c.PRECISE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +95,20 @@ class Fibres:
 
     def all_at(self, X: Floats) -> list[Found]:
         """Return what there is to know about designs (k, n) as they are."""
-        objectives = self.models.objectives(X)
-        return [self._found(x, f) for x, f in zip(X, objectives.tolist(), strict=True)]
-
-    def _found(self, x: Floats, objective: float, prices: Prices | None = None) -> Found:
+        fs, objectives = self._fs, self.models.objectives(X)
+        values = np.array([fs.values(x) for x in X]).reshape(len(X), fs.m)
         with np.errstate(over="ignore"):
-            rows = self._fs.violations_of(self._fs.values(x)) / self.sizes
-        explicit = float(rows.max(initial=0.0))
-        sides = float(self.models.excess(x).max(initial=0.0))
-        value = objective if np.isfinite(objective) else np.inf
-        return Found(x, value, max(explicit, sides), explicit, prices)
+            explicit = (fs.violations_of(values) / self.sizes).max(axis=1, initial=0.0)
+        objectives = np.where(np.isfinite(objectives), objectives, np.inf)
+        if not len(self.models.margins):
+            return [
+                Found(x, f, e, e)
+                for x, f, e in zip(X, objectives.tolist(), explicit.tolist(), strict=True)
+            ]
+        return [
+            Found(x, f, max(e, float(self.models.excess(x).max(initial=0.0))), e)
+            for x, f, e in zip(X, objectives.tolist(), explicit.tolist(), strict=True)
+        ]
 
     def lagrangian(self, X: Floats, prices: Prices) -> Floats:
         """Return objective plus priced rows (k,) at designs (k, n): low where it may pay."""
@@ -107,7 +123,7 @@ class Fibres:
                 values[k] += float(sides @ self.models.excess(x))
         return np.where(np.isfinite(values), values, np.inf)
 
-    def solve(self, x: Floats, free: Integers | None = None) -> Found:
+    def solve(self, x: Floats, free: Integers | None = None, effort: Effort = QUICK) -> Found:
         """Return the best design with the coordinates ``free``, by default the real ones, free."""
         free = self.real if free is None else free
         if not len(free):
@@ -115,9 +131,8 @@ class Fibres:
         problem = _Problem(self, x, free)
         if problem.hopeless:
             return self.at(x)
-        y, prices = problem.solve()
-        (objective,) = self.models.objectives(y[None]).tolist()
-        return self._found(y, objective, prices)
+        y, prices = problem.solve(effort)
+        return replace(self.at(y), prices=prices)
 
 
 class _Problem:
@@ -144,7 +159,7 @@ class _Problem:
         steep = float(np.linalg.norm(self._at(np.zeros(self._n))[3]))
         self._unit = steep if 0 < steep < np.inf else 1.0
 
-    def solve(self) -> tuple[Floats, Prices]:
+    def solve(self, effort: Effort) -> tuple[Floats, Prices]:
         """Return the design where SLSQP ends, and the multipliers."""
         z = np.zeros(self._n + self._t)
         if self._t:
@@ -161,7 +176,7 @@ class _Problem:
                 constraints=constraints,
                 bounds=bounds,
                 method="SLSQP",
-                options={"maxiter": c.ITERATIONS, "ftol": c.ACCURACY},
+                options={"maxiter": effort.iterations, "ftol": effort.accuracy},
             )
         w = np.asarray(solved.x[: self._n], dtype=float)
         w = w if np.all(np.isfinite(w)) else np.zeros(self._n)
@@ -191,14 +206,12 @@ class _Problem:
                 slopes = np.nan_to_num(
                     (jacobian @ self._steps) / f.sizes[:, None], posinf=0.0, neginf=0.0
                 )
-            objective = f.models.objectives(x[None])
-            first, sides = f.models.slopes(x, self._along)
-            parts = values / f.sizes, slopes, objective, first, f.models.excess(x), sides
+            parts = values / f.sizes, slopes, *f.models.local(x, self._along)
             self._seen = key, parts
         return self._seen[1]
 
     def _objective(self, z: Floats) -> float:
-        value = float(self._at(z[: self._n])[2][0]) / self._unit
+        value = float(self._at(z[: self._n])[2]) / self._unit
         return value + (self._f._weight / self._unit * float(z[-1]) if self._t else 0.0)
 
     def _objective_slope(self, z: Floats) -> Floats:

@@ -51,14 +51,15 @@ class MixedModels:
     def _side_margins(self) -> Floats:
         return np.asarray((self.margins / self.models.units)[self.models.side_of])
 
-    def slopes(self, x: Floats, along: Floats) -> tuple[Floats, Floats]:
-        """Gradients of objective (k,) and of the sides (s, k) by steps ``along`` (q, k)."""
-        v = self.coordinates(x)
-        first = slope_at(self.models.objective, v) @ along / self.models.data.scale
+    def local(self, x: Floats, along: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Objective () and its slope (k,), sides (s,) and theirs (s, k), by steps (q, k)."""
+        v, scale = self.coordinates(x), self.models.data.scale
+        value = np.asarray(self.models.objective.value(v))
+        first = slope_at(self.models.objective, v) @ along / scale
         if self.models.constraints is None:
-            return np.asarray(first), np.zeros((0, along.shape[1]))
-        sides = self.models.excess_slopes(v) @ along / self.models.data.scale
-        return np.asarray(first), np.asarray(sides)
+            return value, first, np.zeros(0), np.zeros((0, along.shape[1]))
+        sides = self.models.excess(v) + self._side_margins
+        return value, first, sides, np.asarray(self.models.excess_slopes(v) @ along / scale)
 
     def gain_of(self, gain: float) -> float:
         """Return a gain of the objective near the best design, in units of its model."""

@@ -33,7 +33,6 @@ from archeng.surrogate.mixed import constants as c
 from archeng.surrogate.mixed.closing import Closing
 from archeng.surrogate.mixed.descent import Descent
 from archeng.surrogate.mixed.features import Features
-from archeng.surrogate.mixed.fibres import Found
 from archeng.surrogate.mixed.fitted import MixedModels, fit_mixed
 from archeng.surrogate.mixed.neighbourhood import examined, is_new
 
@@ -170,7 +169,13 @@ class MixedAssisted(Handler[MixedSearch]):
             return replace(search, designs=designs, kind=TrialKind.RANDOM)
         if not holds:
             return search
-        return self._closed(search, descent, past, best, least)
+        search = self._closed(search, descent, past, best, least)
+        if search.ended is None:
+            return search
+        designs = self._better(descent, past, x, least, rng, c.LAST_LOOK)
+        if not len(designs):
+            return search
+        return replace(search, designs=designs, kind=TrialKind.PROMISED, ended=None)
 
     def _closed(
         self, search: MixedSearch, descent: Descent, past: PastCalls, best: int, least: float
@@ -205,20 +210,22 @@ class MixedAssisted(Handler[MixedSearch]):
         x: Floats,
         least: float,
         rng: np.random.Generator,
+        times: int = 1,
     ) -> Floats:
-        """Return designs (k, n) that promise a gain, the best one first; not more than wanted."""
+        """Return designs (k, n) that promise a gain, the best one first; not more than wanted.
+
+        ``times`` says how much longer than usual is looked for them.
+        """
         here = descent.fibres.at(x)
         chosen: list[Floats] = []
-        for found in descent.search(self._starts(past, x, rng), rng):
+        for found in descent.search(self._starts(past, x, rng), rng, times):
             if not found.better_than(here, least) or len(chosen) >= self._settings.proposals:
                 break
-            design = self._feasible(found.x) if self._promising(found) else None
+            sure = found.explicit <= c.SATISFIED
+            design = self._feasible(descent.polished(found).x) if sure else None
             if design is not None and self._is_new(descent, design, past):
                 chosen.append(design)
         return np.array(chosen).reshape(len(chosen), len(x))
-
-    def _promising(self, found: Found) -> bool:
-        return found.explicit <= c.SATISFIED
 
     def _random(
         self,
