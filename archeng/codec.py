@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 _DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}  # of arrays, little-endian everywhere
 
+OMITTED = {"omitted": True}
+"""Metadata of a field that is not stored while it has its default."""
+
 
 def dumps(value: Any) -> str:
     """Return JSON text of a dataclass, or of nested dictionaries and lists; see :func:`encode`."""
@@ -39,8 +42,13 @@ def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
     TypeError.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        names = (f.name for f in fields(value) if f.name not in without)
-        return {name: encode(getattr(value, name)) for name in names}
+        stored = (f for f in fields(value) if f.name not in without)
+        entries = ((f, getattr(value, f.name)) for f in stored)
+        return {
+            f.name: encode(entry)
+            for f, entry in entries
+            if not (f.metadata.get("omitted") and entry == f.default)
+        }
     if isinstance(value, Enum):
         return value.name
     if value is None or isinstance(value, bool | int | float | str):
@@ -102,7 +110,8 @@ def _value(annotation: Any, data: Any) -> Any:
     if origin is list:
         return [_value(arguments[0], entry) for entry in _a(list, data)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {_a(str, key): _value(arguments[1], entry) for key, entry in _a(dict, data).items()}
+        items = _a(dict, data).items()
+        return {_key(arguments[0], key): _value(arguments[1], entry) for key, entry in items}
     if annotation is Any:
         return data
     kind = origin if isinstance(origin, type) else annotation
@@ -122,6 +131,11 @@ def _value(annotation: Any, data: Any) -> Any:
         rng.bit_generator.state = data
         return rng
     return float(_a(int | float, data)) if kind is float else _a(kind, data)
+
+
+def _key(annotation: Any, key: str) -> Any:
+    """Return a key of a mapping, which JSON has as text."""
+    return int(key) if annotation is int else _a(str, key)
 
 
 def unaliased(annotation: Any) -> Any:

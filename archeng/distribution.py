@@ -16,6 +16,7 @@ z         whitened coordinates, x = m + L z             ``z``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,18 @@ _LEAST_EIGENVALUE = 1e-32  # relative to the largest one: below it, rounding dec
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """A normal distribution with a chosen factor of its covariance matrix."""
+    """A normal distribution with a chosen factor of its covariance matrix.
+
+    ``change_costs`` says what it costs to change a category: for the position of each category
+    among the coordinates, the squared distances (k,) of ending at each of its k rows. The row
+    that was sampled costs nothing, whatever its entry. None if there are no categories.
+    """
 
     mean: Floats
     sigma: float
     factor: Floats
     inverse_factor: Floats
+    change_costs: Mapping[int, Floats] | None = None
 
     @property
     def n(self) -> int:

@@ -122,6 +122,12 @@ class Settings:
         distribution across that boundary (never less than rounding noise).""",
     )
     ipopt_max_iterations: int = _setting(150, _COUNT, "Iterations IPOPT may use for one repair.")
+    repair_nodes: int = _setting(
+        200,
+        _COUNT,
+        """Nodes that the branch and bound of a repair may look at, in a model with discrete
+        variables. With more, a repair is more often proven to be the nearest, and slower.""",
+    )
     start_candidates: int = _setting(
         20,
         _COUNT,

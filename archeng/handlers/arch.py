@@ -25,6 +25,7 @@ from archeng.handlers.base import (
     plain_search,
     updated,
 )
+from archeng.model.lattice import Lattice
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.ranking import mean_distance, sphere_step_size, total_order, updated_alpha
 from archeng.repair import Repair, Repairer
@@ -50,11 +51,12 @@ class Arch(Handler[ArchSearch]):
     """ARCH as a handler. It also ranks by simulated constraints."""
 
     handles_simulated = True
+    handles_discrete = True
     state_type = ArchSearch
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
         """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
-        return begin(distribution, anchor, size)
+        return begin(distribution, anchor, size, self._set.lattice)
 
     def ask(self, search: A, rng: np.random.Generator, past: PastCalls) -> tuple[A, Population]:
         """Adapt alpha, sample and repair the candidates."""
@@ -75,30 +77,36 @@ class Arch(Handler[ArchSearch]):
         return advance(search, population, outcomes.objectives, self._settings, violations)
 
 
-def begin(distribution: Distribution, anchor: Floats, population_size: int | None) -> ArchSearch:
+def begin(
+    distribution: Distribution,
+    anchor: Floats,
+    population_size: int | None,
+    lattice: Lattice | None = None,
+) -> ArchSearch:
     """Start a restart: alpha = 1, d_m = 0 [SA22 ssec:adaptation, 4.3]."""
-    search = plain_search(distribution, anchor, population_size)
+    search = plain_search(distribution, anchor, population_size, lattice)
     return ArchSearch(**vars(search), alpha=1.0, d_m=0.0)
 
 
 def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) -> A:
     """Repair the mean, measure d_m, adapt alpha.
 
-    ``weights`` (mu,) of the recombination are by default those of our CMA-ES.
+    ``weights`` (mu,) of the recombination are by default those of our CMA-ES. The dimension is
+    the number of all coordinates, categories included.
     """
-    s, p = search, search.parameters
+    s, p, n = search, search.parameters, search.distribution.n
     weights = p.weights if weights is None else weights
     mean = s.distribution.mean
     repair = repairer.repair(mean, s.distribution, s.anchor)
     d_m = mean_distance(
         repair.distance_squared,
-        sigma_hat=sphere_step_size(weights, p.population_size, p.n),
-        n=p.n,
+        sigma_hat=sphere_step_size(weights, p.population_size, n),
+        n=n,
         n_active=len(repair.active),
         population_size=p.population_size,
-        default_size=default_population_size(p.n),
+        default_size=default_population_size(n),
     )
-    alpha = updated_alpha(s.alpha, d_m, s.d_m, p.n, p.population_size)
+    alpha = updated_alpha(s.alpha, d_m, s.d_m, n, p.population_size)
     anchor = repair.x if repair.feasible else s.anchor
     return replace(s, alpha=alpha, d_m=d_m, anchor=anchor, n_active=len(repair.active))
 

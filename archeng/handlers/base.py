@@ -19,6 +19,7 @@ from archeng.checks import unknown_options
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
+from archeng.model.lattice import Lattice
 from archeng.outcomes import Limits, Outcomes, PastCalls, Sides
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
@@ -50,13 +51,16 @@ class Search:
 
     @property
     def parameters(self) -> Parameters:
-        """Constants of CMA-ES, which follow from the dimension and the population size."""
-        return _parameters(self.state.distribution.n, self.population_size)
+        """Constants of CMA-ES, which follow from its dimension and the population size.
+
+        Categories are none of its dimensions; if there is nothing else, they need the weights only.
+        """
+        return _parameters(max(self.state.distribution.n, 1), self.population_size)
 
     @property
     def distribution(self) -> Distribution:
-        """The search distribution."""
-        return self.state.distribution
+        """The search distribution, over all coordinates."""
+        return self.state.sampled
 
 
 S = TypeVar("S", bound=Search)
@@ -130,6 +134,7 @@ class Handler(ABC, Generic[S]):
     state_type: type[S]  # what `init` returns: needed to read it from a file
     outside: ClassVar[bool] = False  # whether designs that violate constraints are simulated
     handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
+    handles_discrete: ClassVar[bool] = False  # whether it handles integers, choices, categories
     multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -151,7 +156,7 @@ class Handler(ABC, Generic[S]):
 
         States with fields of their own need an init of their own.
         """
-        return self.state_type(**vars(plain_search(distribution, anchor, size)))
+        return self.state_type(**vars(plain_search(distribution, anchor, size, self._set.lattice)))
 
     @abstractmethod
     def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
@@ -197,10 +202,12 @@ class RowSides:
         return np.where(np.isnan(g), np.inf, np.maximum(g, 0.0))
 
 
-def plain_search(distribution: Distribution, anchor: Floats, size: int | None) -> Search:
+def plain_search(
+    distribution: Distribution, anchor: Floats, size: int | None, lattice: Lattice | None = None
+) -> Search:
     """Start a restart of CMA-ES, for handlers that remember nothing else."""
     size = default_population_size(distribution.n) if size is None else size
-    return Search(size, initial_state(distribution), anchor, 0)
+    return Search(size, initial_state(distribution, lattice), anchor, 0)
 
 
 def as_sampled(feasible_set: FeasibleSet, x: Floats) -> Repair:

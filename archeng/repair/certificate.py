@@ -9,12 +9,13 @@ will be simulated. Its residual is that of the KKT conditions of the repair prob
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.problem import Problem, RowLimits
@@ -66,6 +67,12 @@ class Repair:
     multipliers : tuple of float
         Of the active rows, in units of half the squared distance per unit of the row; empty if
         nothing was projected.
+    proven : bool
+        Whether no design with other levels of its discrete coordinates can be nearer, as far as
+        the relaxed problems of a branch and bound say. True if all coordinates are real: then the
+        residual says what there is to say.
+    reason : str
+        Why there is no answer, if a branch and bound failed.
     """
 
     kind: RepairKind
@@ -77,6 +84,8 @@ class Repair:
     solver: str
     iterations: int
     multipliers: tuple[float, ...] = ()
+    proven: bool = field(default=True, metadata=OMITTED)
+    reason: str = field(default="", metadata=OMITTED)
 
     @cached_property
     def feasible(self) -> bool:

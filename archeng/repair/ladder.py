@@ -18,7 +18,7 @@ trusted. The solvers may see rows in another form than they were written
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -130,29 +130,39 @@ class Repairer:
         if fs.holds(values):
             return unchanged(fs, x, values)
         first = self._problem(distribution, x, values)
+        found = self._climb(first, self._attempts(first, anchor))
+        assert found is not None
+        kind, point, iterations = found
+        if point.feasible:
+            return repaired(kind, point, iterations)
+        return failed(point, iterations, anchor)
+
+    def _climb(
+        self, first: Problem, attempts: Iterable[Attempt]
+    ) -> tuple[RepairKind, CertifiedPoint, int] | None:
+        """Make attempts until one is good enough; otherwise the best answer, feasible or not.
+
+        None if no attempt has an answer that counts. The last number is that of iterations.
+        """
         iterations = 0
         fallback: tuple[RepairKind, CertifiedPoint] | None = None
-        for attempt in self._attempts(first, anchor):
+        for attempt in attempts:
             kind, limits, solver, start, effort = attempt
             problem, answer = first, solver.solve(first, limits, start, effort)
             iterations += answer.iterations
             converged = answer.outcome is Outcome.CONVERGED
             if kind is RepairKind.INTERSECTION and not converged:
                 continue
-            if converged and not fs.is_linear:
+            if converged and not self.feasible_set.is_linear:
                 problem, limits, answer = self._rescaled(problem, attempt, answer)
             point = certified(problem, limits, answer, solver.name)
             if kind is RepairKind.INTERSECTION and not point.on_target:
                 continue
             if point.feasible and point.residual <= _KKT_TOLERANCE:
-                return repaired(kind, point, iterations)
+                return kind, point, iterations
             if fallback is None or is_better(point, fallback[1]):
                 fallback = kind, point
-        assert fallback is not None
-        kind, point = fallback
-        if point.feasible:
-            return repaired(kind, point, iterations)
-        return failed(point, iterations, anchor)
+        return None if fallback is None else (*fallback, iterations)
 
     def project(
         self, x: Floats, distribution: Distribution, rows: Integers, sides: Floats, anchor: Floats

@@ -82,6 +82,7 @@ class Problem:
     pinned: RowLimits  # of [SA22 eq:intersection, (5)], whether or not there can be a solution
     crowded: bool  # more pinned rows than variables
     ambiguous: bool  # a row cannot be pinned
+    box: tuple[Floats, Floats]  # bounds of the answer, enforced to the last bit
 
     @cached_property
     def intersection(self) -> RowLimits | None:
@@ -96,7 +97,7 @@ class Problem:
         The bounds of y are enforced to the last bit.
         """
         fs, written = self.feasible_set, self.reformulation.written
-        low, high = fs.bounds
+        low, high = self.box
         y = np.minimum(np.maximum(self.x + self.metric.L @ z, low), high)
         values = fs.values(y)
         return y, values, written.holds(values) if fs is written else written.is_feasible(y)
@@ -173,6 +174,7 @@ class ProblemMaker:
             pinned=(pinned_lower, pinned_upper),
             crowded=crowded > 0,
             ambiguous=ambiguous > 0,
+            box=self.reformulation.feasible_set.bounds,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archeng.ledger import Ledger
-from archeng.repair import Repairer
+from archeng.repair import make_repairer
 from archeng.runner.dispatcher import Dispatcher
 from archeng.runner.handlers import make_handler
 from archeng.runner.restarting import RestartingSearch, Starts
@@ -15,7 +15,7 @@ from archeng.simulator import Evaluator, Gate, make_pool, process_count
 def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
     """Make ledger, search, and who repairs; the solvers of the repair are compiled here."""
     options, settings, limits = setup.options, setup.settings, setup.limits
-    repairer = Repairer(setup.feasible_set, settings, setup.wide)
+    repairer = make_repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
     search = RestartingSearch(
         make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),

@@ -63,7 +63,8 @@ def make_handler(
     Raises
     ------
     SettingsError
-        If it cannot handle the rows of the model or simulated constraints, or would simulate
+        If it cannot handle the rows of the model, its discrete variables or simulated constraints,
+        or would simulate
         designs that violate explicit ones without ``simulator_defined_everywhere=True``, or has
         other options.
     """
@@ -74,6 +75,11 @@ def make_handler(
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "
             f'({", ".join(limits.names)}); use "arch".'
+        )
+    if repairer.feasible_set.lattice is not None and not handler.handles_discrete:
+        raise SettingsError(
+            f"handler={settings.handler!r} knows nothing of discrete variables (integer, binary, "
+            'choice, category, catalogue), and the model has some; use "arch".'
         )
     if handler.outside and not settings.simulator_defined_everywhere:
         raise SettingsError(

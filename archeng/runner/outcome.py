@@ -183,7 +183,7 @@ def make_generation(
         sigma=search.distribution.sigma,
         alpha=np.nan if arch is None else arch.alpha,
         d_m=np.nan if arch is None else arch.d_m,
-        condition=float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny)),
+        condition=_condition(eigenvalues),
         n_active=search.n_active,
         repairs=dict(Counter(r.kind.value for r in generation.population.repairs)),
         repair_seconds=generation.repair_seconds,
@@ -191,6 +191,13 @@ def make_generation(
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
     )
+
+
+def _condition(eigenvalues: Floats) -> float:
+    """Return the ratio of the longest and the shortest axis, squared; 1 without real variables."""
+    if not len(eigenvalues):
+        return 1.0
+    return float(eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny))
 
 
 def _provenance(run: Account) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from archeng.checks import documented, integer, named_options
 from archeng.errors import SettingsError
 from archeng.model import Sense, as_model, check_import_options, compile_model, refuse_wide
 from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES, SimulatorTakes, parameters
-from archeng.repair import Repairer
+from archeng.repair import make_repairer
 from archeng.result import Result
 from archeng.runner.run import Run
 from archeng.runner.setup import FIXED_BY_THE_JOURNAL
@@ -201,6 +201,6 @@ def sample_feasible(
     check_import_options("sample_feasible()", import_arguments, ("seed", "settings"))
     fs = compile_model(as_model(model, objective=False, **import_arguments))
     refuse_wide(fs)
-    repairer = Repairer(fs, OPTIONS["settings"].checked(settings))
+    repairer = make_repairer(fs, OPTIONS["settings"].checked(settings))
     points = space_filling_points(repairer, n, np.random.default_rng(seed))
     return Designs(Design(fs.variables, fs.expand(x), fs.parameters) for x in points)

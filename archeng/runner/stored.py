@@ -32,6 +32,7 @@ from archeng.model import (
     serialized,
     to_data,
 )
+from archeng.model.lattice import Lattice
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.runner.moved import moved, numerics, versions
@@ -275,7 +276,7 @@ def restore(
     generations = zip(more, ledger.generations, strict=True)
     tests = [entry["tests"] for entry, g in generations if g.restart == restart]
     state = restored(data, kind, History.of(filter(None, tests)))
-    _check_shapes(state.search, feasible_set.n)
+    _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
     return state
 
 
@@ -285,21 +286,34 @@ def reopen(journal: Journal, state: RunState) -> OpenedState | None:
     if data is None or data["generation"] != state.generation:
         return None
     opened, n = reopened(data, state.search), len(state.search.anchor)
-    _check_shapes(opened.search, n)
+    known = state.search.state.discrete
+    _check_shapes(opened.search, n, None if known is None else known.lattice)
     if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")
     return opened
 
 
-def _check_shapes(search: Search, n: int) -> None:
-    """Raise if arrays that every search has are not those of n variables."""
-    fresh = initial_state(initial_distribution(np.zeros(n), np.ones(n)))
-    pairs = [(search.anchor, np.zeros(n))]
-    for have, like in ((search.state, fresh), (search.distribution, fresh.distribution)):
+def _check_shapes(search: Search, n: int, lattice: Lattice | None) -> None:
+    """Raise if arrays that every search has are not those of n variables, some on a lattice."""
+    fresh = initial_state(initial_distribution(np.zeros(n), np.ones(n)), lattice)
+    state, pairs = search.state, [(search.anchor, np.zeros(n))]
+    records: list[tuple[Any, Any]] = [(state, fresh), (state.distribution, fresh.distribution)]
+    if state.discrete is not None and fresh.discrete is not None:
+        have_discrete, like_discrete = state.discrete, fresh.discrete
+        records += [(have_discrete, like_discrete), (have_discrete.lattice, like_discrete.lattice)]
+        records += [(have_discrete.categories, like_discrete.categories)]
+    elif state.discrete is not fresh.discrete:
+        raise ValueError("its discrete variables are not those of the model")
+    for have, like in records:
         pairs += [(getattr(have, f.name), getattr(like, f.name)) for f in fields(like)]
     for array, like_array in pairs:
-        if np.shape(array) != np.shape(like_array):
-            raise ValueError(f"an array has shape {np.shape(array)}, not {np.shape(like_array)}")
+        if _shape(array) != _shape(like_array):
+            raise ValueError(f"an array has shape {_shape(array)}, not {_shape(like_array)}")
+
+
+def _shape(value: Any) -> tuple[Any, ...]:
+    """Return the shape of an array, or of each of several."""
+    return tuple(map(_shape, value)) if isinstance(value, tuple) else np.shape(value)
 
 
 def check_designs(path: Path, feasible_set: FeasibleSet, calls: Iterable[CallRecord]) -> None:

@@ -14,7 +14,7 @@ import time
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ArchengError
 from archeng.model import FeasibleSet
-from archeng.repair import Repair, Repairer
+from archeng.repair import Repair, Repairer, make_repairer
 from archeng.settings import Settings
 from archeng.simulator import Call, Workers
 
@@ -99,5 +99,5 @@ class _RepairTask:
 
     def __call__(self, argument: tuple[Floats, Distribution, Floats | None]) -> list[Repair]:
         if self._repairer is None:
-            self._repairer = Repairer(*self._about)
+            self._repairer = make_repairer(*self._about)
         return self._repairer.repair_all(*argument)

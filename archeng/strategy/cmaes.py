@@ -1,6 +1,7 @@
 r"""CMA-ES: steps 0 to 5 of [SA22 subsec:cmaes, 2.1], one small function per equation.
 
-It knows nothing of constraints: it samples, and it is told an order.
+It knows nothing of constraints: it samples, and it is told an order. Of discrete coordinates it
+knows that :mod:`archeng.strategy.discrete` makes them out of its samples, and corrects its mean.
 
 ==================  ===============================================  ==================
 symbol              meaning                                          name here
@@ -19,12 +20,16 @@ h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats, symmetric_root
+from archeng.distribution import Distribution, Floats, Integers, symmetric_root
+from archeng.model.lattice import Lattice
 from archeng.settings import SquareRoot
+from archeng.strategy import discrete as mixed
+from archeng.strategy.discrete import Discrete
 from archeng.strategy.parameters import Parameters
 
 _MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
@@ -37,6 +42,9 @@ class State:
     ``eigenvalues`` (ascending) and ``axes`` (n, n; rows are unit vectors v, the axis in the
     design space is F v) are those of C relative to the initial C: units of the variables do
     not count as ill-conditioning. ``reference`` is the inverse of the initial factor.
+
+    If there are discrete coordinates (``discrete``), ``distribution`` is that of the numeric
+    ones, and eigenvalues and axes are those of the real ones. ``sampled`` has all coordinates.
     """
 
     distribution: Distribution
@@ -48,24 +56,59 @@ class State:
     axes: Floats
     reference: Floats
     generation: int
+    discrete: Discrete | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of all coordinates."""
+        return self.distribution.n if self.discrete is None else self.discrete.lattice.n
+
+    @cached_property
+    def sampled(self) -> Distribution:
+        """The distribution that is sampled, over all coordinates; repairs are measured in it."""
+        if self.discrete is None:
+            return self.distribution
+        return mixed.metric(self.distribution, self.discrete)
 
 
-def initial_state(distribution: Distribution) -> State:
-    """Step 0: paths and correction factors start at zero."""
-    n = distribution.n
-    zero, one = np.zeros(n), np.ones(n)
-    return State(distribution, zero, zero, 0.0, 0.0, one, np.eye(n), distribution.inverse_factor, 0)
+def initial_state(distribution: Distribution, lattice: Lattice | None = None) -> State:
+    """Step 0: paths and correction factors start at zero; ``lattice`` says what is discrete."""
+    discrete, n_real = None, distribution.n
+    if lattice is not None:
+        distribution, discrete = mixed.initial(distribution, lattice)
+        n_real = len(discrete.real)
+    d, zero = distribution, np.zeros(distribution.n)
+    axes = np.eye(d.n)[:n_real]
+    return State(d, zero, zero, 0.0, 0.0, np.ones(n_real), axes, d.inverse_factor, 0, discrete)
 
 
 def sample(state: State, parameters: Parameters, rng: np.random.Generator) -> Floats:
     """Step 1: candidates (lambda, n) from N(m, sigma^2 C)."""
     d = state.distribution
-    z = rng.standard_normal((parameters.population_size, parameters.n))
-    return d.mean + d.sigma * d.steps(z)
+    z = rng.standard_normal((parameters.population_size, d.n))
+    x = d.mean + d.sigma * d.steps(z)
+    return x if state.discrete is None else mixed.joined(state.discrete, x, d.mean, rng)
 
 
 def update(state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot) -> State:
     """Return the next state (steps 3 to 5) from the candidates (lambda, n), best first."""
+    if state.discrete is None:
+        return _updated(state, parameters, ordered, square_root)
+    discrete, mean, weights = state.discrete, state.distribution.mean, parameters.weights
+    best = ordered[: len(weights)]
+    if state.distribution.n:
+        numeric = mixed.split(discrete, best, mean)
+        state = _updated(state, parameters, numeric, square_root)
+    else:
+        state = replace(state, generation=state.generation + 1)
+    distribution, discrete = mixed.learned(state.distribution, discrete, best, weights, mean)
+    return replace(state, distribution=distribution, discrete=discrete)
+
+
+def _updated(
+    state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot
+) -> State:
+    """Return the next state of the numeric coordinates, before corrections of discrete ones."""
     d, p = state.distribution, parameters
     steps = (ordered[: len(p.weights)] - d.mean) / d.sigma
     mean_step = p.weights @ steps
@@ -77,7 +120,8 @@ def update(state: State, parameters: Parameters, ordered: Floats, square_root: S
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
     factor = _factor(d, steps, p_c, gamma_c, p, square_root)
     relative = state.reference @ factor
-    eigenvalues, axes = _principal_axes(relative)
+    real = None if state.discrete is None else state.discrete.real
+    eigenvalues, axes = _principal_axes(relative, state.reference, real)
     inverse = np.asarray(np.linalg.inv(relative), dtype=float) @ state.reference
     return State(
         distribution=Distribution(d.mean + d.sigma * mean_step, sigma, factor, inverse),
@@ -89,6 +133,7 @@ def update(state: State, parameters: Parameters, ordered: Floats, square_root: S
         axes=axes,
         reference=state.reference,
         generation=state.generation + 1,
+        discrete=state.discrete,
     )
 
 
@@ -142,7 +187,21 @@ def _factor(
     return d.factor @ symmetric_root(whitened)[0]
 
 
-def _principal_axes(relative: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues (ascending) of A A^T, and the right singular vectors of A as rows."""
-    _, singular, axes = np.linalg.svd(relative)
+def _principal_axes(
+    relative: Floats, reference: Floats, real: Integers | None
+) -> tuple[Floats, Floats]:
+    """Eigenvalues (ascending) of A A^T for A = ``relative``, its right singular vectors as rows.
+
+    With discrete coordinates, A has the real ones only: margins, and not C, say how far the
+    others are sampled, so their variances in C mean little.
+    """
+    if real is None:
+        _, singular, axes = np.linalg.svd(relative)
+    elif len(real) == 0:
+        return np.zeros(0), np.zeros((0, len(relative)))
+    else:
+        initial = np.linalg.inv(reference)[real]
+        root = np.linalg.cholesky(initial @ initial.T)
+        restricted = np.linalg.solve(root, initial @ relative)
+        _, singular, axes = np.linalg.svd(restricted, full_matrices=False)
     return np.asarray(singular[::-1] ** 2, dtype=float), np.asarray(axes[::-1], dtype=float)

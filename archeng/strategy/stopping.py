@@ -3,6 +3,13 @@
 A new test is written here and nowhere else: a sentence in :class:`StopReason`, a function of
 :class:`Progress`, and a line in :data:`STOP_TESTS`, whose order is that of the reasons.
 
+If there are discrete coordinates, tests of step sizes look at the real ones only: margins keep the
+others moving for ever. A search without real coordinates ends when the best objective has
+not changed for many generations. That says something because of the margins: about a quarter of the
+candidates differ from the most probable design in some discrete coordinate, so that in those
+generations each of its neighbours has been tried about four times. A category with K rows has K - 1
+neighbours and counts as so many halves of a coordinate.
+
 [H09] N. Hansen, Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed,
 GECCO workshop, 2009, doi:10.1145/1570256.1570333.
 """
@@ -17,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 from archeng.settings import Settings
 from archeng.strategy.cmaes import State
 from archeng.strategy.parameters import Parameters
@@ -139,9 +146,27 @@ class Progress:
         """Step size relative to the initial one."""
         return self.state.distribution.sigma / self.initial_sigma
 
+    @property
+    def real(self) -> Integers | slice:
+        """Which of the numeric coordinates are real: all, if there are no discrete ones."""
+        discrete = self.state.discrete
+        return slice(None) if discrete is None else discrete.real
+
+    @property
+    def has_real(self) -> bool:
+        """Whether any coordinate is real."""
+        return len(self.state.eigenvalues) > 0
+
     def per_size(self, constant: float) -> float:
         """Return ``constant * n / lambda``."""
-        return constant * self.parameters.n / self.parameters.population_size
+        return constant * self._size / self.parameters.population_size
+
+    @property
+    def _size(self) -> float:
+        """Number of coordinates; a category counts by its neighbours, of which others have two."""
+        discrete = self.state.discrete
+        rows = [] if discrete is None else [len(levels) for _, levels in discrete.unordered]
+        return self.state.n + sum(max((k - 1) / 2, 1) - 1 for k in rows)
 
 
 def stop_reasons(
@@ -168,6 +193,8 @@ def stop_reasons(
 def _exhausted(progress: Progress) -> bool:
     """Whether the steps are about to leave the range of floating point."""
     d = progress.state.distribution
+    if d.n == 0:
+        return False
     longest = d.sigma * float(np.abs(d.factor).max())
     return not _SHORTEST < longest < _LONGEST
 
@@ -180,7 +207,7 @@ def _barren(progress: Progress) -> bool:
 
 def _too_many_iterations(progress: Progress) -> bool:
     """Whether the restart has used the number of iterations that [H09] grants it."""
-    n, lam = progress.parameters.n, progress.parameters.population_size
+    n, lam = progress.state.n, progress.parameters.population_size
     most = _ITERATIONS + _ITERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(lam)
     return progress.state.generation >= most
 
@@ -193,22 +220,31 @@ def _best_unchanged(progress: Progress) -> bool:
 
 
 def _often_flat(progress: Progress) -> bool:
-    """Whether more than a third of the last n generations were flat."""
-    window = max(progress.parameters.n, _FLAT_WINDOW)
+    """Whether more than a third of the last n generations were flat.
+
+    Different discrete designs often have the same objective; that says nothing.
+    """
+    if progress.state.discrete is not None:
+        return False
+    window = max(progress.state.n, _FLAT_WINDOW)
     recent = progress.history.last(window)
     return len(recent) >= window and sum(g.flat for g in recent) > window / _FLAT_SHARE
 
 
 def _steps_negligible(progress: Progress) -> bool:
     """Whether deviations and path are a negligible fraction of the initial deviations."""
+    if not progress.has_real:
+        return False
     state, tolerance = progress.state, progress.settings.tol_x
-    path = progress.growth * np.abs(state.reference @ state.p_c)
+    path = progress.growth * np.abs(state.reference @ state.p_c)[progress.real]
     longest = progress.growth * math.sqrt(state.eigenvalues[-1])
     return longest < tolerance and bool(np.all(path < tolerance))
 
 
 def _sigma_exploded(progress: Progress) -> bool:
     """Whether the step size grew without limit although the matrix did not need it."""
+    if not progress.has_real:
+        return False
     return bool(progress.growth > _MOST_SIGMA * math.sqrt(progress.state.eigenvalues[-1]))
 
 
@@ -236,22 +272,28 @@ def _stagnated(progress: Progress) -> bool:
 
 def _ill_conditioned(progress: Progress) -> bool:
     """Whether C, relative to the initial one, has too large a condition number."""
+    if not progress.has_real:
+        return False
     eigenvalues = progress.state.eigenvalues
     return bool(eigenvalues[-1] > progress.settings.max_condition * max(eigenvalues[0], 0.0))
 
 
 def _axis_without_effect(progress: Progress) -> bool:
     """Whether a tenth of a deviation along the current principal axis is lost in rounding."""
+    if not progress.has_real:
+        return False
     state, d = progress.state, progress.state.distribution
-    axis = state.axes[state.generation % progress.parameters.n]
-    return bool(np.all(d.mean == d.mean + _AXIS_STEP * d.sigma * (d.factor @ axis)))
+    axis = state.axes[state.generation % len(state.axes)]
+    same = d.mean == d.mean + _AXIS_STEP * d.sigma * (d.factor @ axis)
+    return bool(np.all(same[progress.real]))
 
 
 def _coordinate_without_effect(progress: Progress) -> bool:
     """Whether a fifth of a deviation along any coordinate is lost in rounding."""
     d = progress.state.distribution
     deviations = d.sigma * np.sqrt(np.sum(d.factor**2, axis=1))
-    return bool(np.any(d.mean == d.mean + _COORDINATE_STEP * deviations))
+    same = d.mean == d.mean + _COORDINATE_STEP * deviations
+    return bool(np.any(same[progress.real]))
 
 
 StopTest = Callable[[Progress], bool]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -25,6 +26,8 @@ def storable(hint: Any) -> bool:
         return all(map(storable, arguments))
     if origin is tuple:
         return all(a is ... or storable(a) for a in arguments)
+    if origin is Mapping:
+        return arguments[0] in (int, str) and storable(arguments[1])
     if origin is np.ndarray or hint in (float, int, bool, str, type(None)):
         return True
     if dataclasses.is_dataclass(hint):

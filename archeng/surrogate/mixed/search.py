@@ -66,6 +66,7 @@ class MixedAssisted(Handler[MixedSearch]):
     """ARCH with proposals by models over mixed designs, as a handler."""
 
     handles_simulated = True
+    handles_discrete = True
     state_type = MixedSearch
 
     def __init__(self, parts: HandlerParts) -> None:
