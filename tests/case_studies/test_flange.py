@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from study_commands import refused, run_twice
 
 import archeng
 from archeng.model import compile_model
@@ -20,8 +22,9 @@ from case_studies.flange import (
     data,
     ring,
 )
+from case_studies.flange.__main__ import main
 from case_studies.flange.search import good
-from case_studies.flange.study import reference
+from case_studies.flange.study import Record, reference, run_seed
 
 BEST = Parts(**reference()["design"])
 
@@ -221,3 +224,46 @@ def test_no_single_other_part_is_cheaper():
             assert found is None or cost(found) > cost(BEST)
     assert tried > 40
     assert possible > 5
+
+
+# -- runs -----------------------------------------
+
+
+@pytest.mark.slow
+def test_one_seed_finds_a_cheap_joint_without_an_illegal_call():
+    record = run_seed(1, 40)
+    assert (record.calls, record.illegal, record.failed) == (40, 0, 0)
+    assert record.holds
+    parts = Parts(**record.design)
+    assert broken_rules(parts) == []
+    assert beyond_limits(parts, ring.Ring(parts.joint()).solve()) == []
+    assert cost(parts) == pytest.approx(record.cost, rel=1e-9)
+    assert reference()["cost"] * (1 - 1e-9) <= record.cost < 1.1 * reference()["cost"]
+    assert Record.from_data(json.loads(json.dumps(record.__dict__))) == record
+
+
+@pytest.mark.slow
+def test_without_models_no_call_is_illegal_either():
+    simulator = RingModel()
+    result = archeng.solve(
+        build_model(),
+        simulator,
+        max_evaluations=60,
+        seed=2,
+        settings=archeng.Settings(surrogate="none"),
+    )
+    assert (result.nfev, simulator.n_calls, simulator.n_illegal) == (60, 60, 0)
+    assert len({tuple(e.x) for e in result.evaluations}) > 30
+
+
+@pytest.mark.slow
+def test_command_line(tmp_path, capsys):
+    out = tmp_path / "new" / "flange"
+    arguments = ["--seeds", "1", "--calls", "15", "--out", str(out)]
+    shown, data = run_twice(main, arguments, out / "flange_grey.json", capsys)
+    assert "- calls at designs that are illegal or in no catalogue: 0 of 15" in shown.out
+    assert "| optimum by exhaustion | 78.358 | 7 M12 | graphite, 8 mm | S355, 30 mm |" in shown.out
+    assert "15/15 calls" in shown.err
+    assert data["seeds"][0]["calls"] == 15
+    arguments[3] = "16"
+    assert "choose another --out" in refused(main, arguments, capsys)

@@ -362,6 +362,29 @@ def test_the_program_gets_only_legal_designs(tmp_path):
     assert set(result.outputs) >= {"largest stress (ksi)", "compliance (kip in)"}
 
 
+@pytest.mark.slow
+def test_the_program_gets_only_standard_sections(tmp_path):
+    """Judged from the input files themselves, whatever the records say."""
+    result = archeng.solve(
+        build_model("sections"),
+        build_simulator("sections", keep="all", directory=tmp_path),
+        max_evaluations=40,
+        seed=1,
+    )
+    inputs = sorted(tmp_path.glob("call-*/truss.inp"))
+    assert len(inputs) == result.nfev == 40
+    seen = set()
+    for path in inputs:
+        words = re.findall(r"(?m)^bar +\d+ +\d+ \d+ +(\S+)", path.read_text())
+        areas = tuple(float(a) for a in words)
+        assert set(areas) <= set(CASES["sections"].sections)
+        assert broken_rules("sections", areas) == []
+        seen.add(areas)
+    assert len(seen) == 40  # no design twice
+    assert all(s.holds for s in result.simulated)
+    assert 5490.7 < result.fun < 8350
+
+
 def test_one_seed_does_not_depend_on_the_workers():
     records = [run_seed("sizing", 2, 18, workers=w) for w in (1, 2)]
     first, second = records

@@ -361,6 +361,28 @@ def test_no_other_two_loop_design_of_the_list_costs_as_little():
     assert known["objective"] == 419_000
 
 
+def test_a_run_simulates_nothing_that_cannot_be_bought():
+    """Judged from what the simulator gets, by names and by NumPy."""
+    judged = []
+
+    class Watched(PipeNetwork):
+        def __call__(self, design):
+            judged.append([str(name) for name in design["pipe"]])
+            return super().__call__(design)
+
+    simulator = Watched("two_loop", "cost", "grey")
+    result = archeng.solve(
+        build_model(aim="cost", sizes="catalogue"), simulator, max_evaluations=40, seed=1
+    )
+    assert len(judged) == result.nfev == 40
+    assert simulator.n_infeasible == 0
+    assert len({tuple(names) for names in judged}) == 40  # no design twice
+    for names in judged:
+        assert set(names) <= set(TWO_LOOP.parts)
+        assert exceeded(TWO_LOOP, {"pipe": names}, budget=False) == []
+    assert result.fun == list_cost(TWO_LOOP, TWO_LOOP.diameters(result.design)) >= 419_000
+
+
 # -- runs -----------------------------------------
 
 

@@ -7,14 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from study_commands import refused
+from study_commands import refused, run_twice
 
 from archeng.model import compile_model
 from case_studies.wind_farm.__main__ import main
 from case_studies.wind_farm.economy import SITE, is_legal
 from case_studies.wind_farm.number_model import ENERGY, FarmEnergy, build_number_model
 from case_studies.wind_farm.number_optimum import best_layout
-from case_studies.wind_farm.number_study import best_cost, number_reference
+from case_studies.wind_farm.number_study import best_cost, number_reference, run_number_seed
 from case_studies.wind_farm.simulator import annual_energy, energy_of_any
 
 pytest.importorskip("py_wake")
@@ -122,6 +122,26 @@ def test_ipopt_finds_the_energy_of_two_turbines_again():
     assert ended >= 15
     assert energy == pytest.approx(number_reference()["numbers"]["2"]["energy"], rel=1e-6)
     assert len(x) == len(y) == 2
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_one_seed_has_no_infeasible_call(plain):
+    record = run_number_seed(1, 24, plain=plain)
+    assert (record.calls, record.infeasible_calls) == (24, 0)
+    assert sum(record.simulated.values()) == 24
+    assert len(record.x_m) == len(record.y_m) == record.turbines
+    energy = energy_of_any(record.x_m, record.y_m)
+    assert energy == pytest.approx(record.energy, rel=1e-12)
+    assert SITE.cost_of_energy(record.turbines, energy) == pytest.approx(record.cost, rel=1e-9)
+    assert best_cost() * (1 - 1e-9) <= record.cost == record.curve[-1][1]
+
+
+def test_command_line(tmp_path, capsys):
+    arguments = ["--aim", "cost", "--seeds", "1", "--calls", "12", "--out", str(tmp_path)]
+    shown, data = run_twice(main, arguments, tmp_path / "number_grey.json", capsys)
+    assert "- infeasible calls: 0 of 12, judged in numpy at every call" in shown.out
+    assert "| 6 | 25.0938 | 165,727 | 27,621 |" in shown.out
+    assert data["seeds"][0]["calls"] == 12
 
 
 def test_command_line_mistakes(tmp_path, capsys):
