@@ -60,7 +60,7 @@ class Search:
     @property
     def distribution(self) -> Distribution:
         """The search distribution, over all coordinates."""
-        return self.state.sampled
+        return self.state.distribution if self.state.discrete is None else self.state.sampled
 
 
 S = TypeVar("S", bound=Search)

@@ -71,7 +71,9 @@ class CellRepairer(Repairer):
         """How far cells reach below and above their levels, infinite for the outermost."""
         return [
             (np.append(-np.inf, ends) - levels, np.append(ends, np.inf) - levels)
-            for levels, ends in zip(self.lifted.lattice.levels, self.lifted.lattice.ends, strict=True)
+            for levels, ends in zip(
+                self.lifted.lattice.levels, self.lifted.lattice.ends, strict=True
+            )
         ]
 
     @cached_property

@@ -101,7 +101,11 @@ class Tangents:
         used = (norms > 0) & (np.isfinite(low) | np.isfinite(high))
         if np.any((low[norms == 0] > 0) | (high[norms == 0] < 0)):
             return None
-        A, low, high = A[used] / norms[used, None], low[used] / norms[used], high[used] / norms[used]
+        A, low, high = (
+            A[used] / norms[used, None],
+            low[used] / norms[used],
+            high[used] / norms[used],
+        )
         n = A.shape[1]
         z, _ = self._qp(np.eye(n, order="F"), np.zeros(n), A, low, high)
         if not np.all(np.isfinite(z)):

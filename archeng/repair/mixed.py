@@ -123,9 +123,7 @@ class MixedRepairer(Repairer):
         """Return the repair of a vector (q, w) as that of a design."""
         rows = self._lifted.original_rows
         multipliers = repair.multipliers or (0.0,) * len(repair.active)
-        kept = [
-            (rows[j], u) for j, u in zip(repair.active, multipliers, strict=True) if j in rows
-        ]
+        kept = [(rows[j], u) for j, u in zip(repair.active, multipliers, strict=True) if j in rows]
         return replace(
             repair,
             x=self._lifted.design(repair.x),

@@ -58,11 +58,6 @@ class State:
     generation: int
     discrete: Discrete | None = None
 
-    @property
-    def n(self) -> int:
-        """Number of all coordinates."""
-        return self.distribution.n if self.discrete is None else self.discrete.lattice.n
-
     @cached_property
     def sampled(self) -> Distribution:
         """The distribution that is sampled, over all coordinates; repairs are measured in it."""
@@ -86,31 +81,31 @@ def sample(state: State, parameters: Parameters, rng: np.random.Generator) -> Fl
     """Step 1: candidates (lambda, n) from N(m, sigma^2 C)."""
     d = state.distribution
     z = rng.standard_normal((parameters.population_size, d.n))
-    x = d.mean + d.sigma * d.steps(z)
-    return x if state.discrete is None else mixed.joined(state.discrete, x, d.mean, rng)
+    if state.discrete is not None:
+        return mixed.joined(d, state.discrete, d.steps(z), rng)
+    return d.mean + d.sigma * d.steps(z)
 
 
 def update(state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot) -> State:
     """Return the next state (steps 3 to 5) from the candidates (lambda, n), best first."""
-    if state.discrete is None:
-        return _updated(state, parameters, ordered, square_root)
-    discrete, mean, weights = state.discrete, state.distribution.mean, parameters.weights
+    d, discrete, weights = state.distribution, state.discrete, parameters.weights
     best = ordered[: len(weights)]
-    if state.distribution.n:
-        numeric = mixed.split(discrete, best, mean)
-        state = _updated(state, parameters, numeric, square_root)
+    if discrete is None:
+        return _updated(state, parameters, (best - d.mean) / d.sigma, square_root)
+    if d.n:
+        state = _updated(state, parameters, mixed.split(d, discrete, best), square_root)
     else:
         state = replace(state, generation=state.generation + 1)
-    distribution, discrete = mixed.learned(state.distribution, discrete, best, weights, mean)
+    distribution, discrete = mixed.learned(state.distribution, discrete, best, weights, d.mean)
     return replace(state, distribution=distribution, discrete=discrete)
 
 
-def _updated(
-    state: State, parameters: Parameters, ordered: Floats, square_root: SquareRoot
-) -> State:
-    """Return the next state of the numeric coordinates, before corrections of discrete ones."""
+def _updated(state: State, parameters: Parameters, steps: Floats, square_root: SquareRoot) -> State:
+    """Return the next state by the steps (mu, n_num), before corrections of discrete coordinates.
+
+    DEVIATION: the mean moves by sigma A <y>_w, and not by sigma <y>_w (see docs, deviations).
+    """
     d, p = state.distribution, parameters
-    steps = (ordered[: len(p.weights)] - d.mean) / d.sigma
     mean_step = p.weights @ steps
     p_sigma = _sigma_path(state.p_sigma, d.inverse_factor @ mean_step, p)
     gamma_sigma = (1 - p.c_sigma) ** 2 * state.gamma_sigma + p.c_sigma * (2 - p.c_sigma)
@@ -119,12 +114,13 @@ def _updated(
     gamma_c = (1 - p.c_c) ** 2 * state.gamma_c + h_sigma * p.c_c * (2 - p.c_c)
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
     factor = _factor(d, steps, p_c, gamma_c, p, square_root)
+    move = mean_step if state.discrete is None else state.discrete.spread * mean_step
     relative = state.reference @ factor
     real = None if state.discrete is None else state.discrete.real
     eigenvalues, axes = _principal_axes(relative, state.reference, real)
-    inverse = np.asarray(np.linalg.inv(relative), dtype=float) @ state.reference
+    inverse = _inverse(relative, real) @ state.reference
     return State(
-        distribution=Distribution(d.mean + d.sigma * mean_step, sigma, factor, inverse),
+        distribution=Distribution(d.mean + d.sigma * move, sigma, factor, inverse),
         p_sigma=p_sigma,
         p_c=p_c,
         gamma_sigma=gamma_sigma,
@@ -185,6 +181,14 @@ def _factor(
         np.eye(d.n), d.inverse_factor @ p_c, steps @ d.inverse_factor.T, gamma_c, p
     )
     return d.factor @ symmetric_root(whitened)[0]
+
+
+def _inverse(matrix: Floats, real: Integers | None) -> Floats:
+    """Return the inverse; with discrete coordinates, whose scales drift apart, of scaled rows."""
+    if real is None:
+        return np.asarray(np.linalg.inv(matrix), dtype=float)
+    sizes = np.linalg.norm(matrix, axis=1)
+    return np.asarray(np.linalg.inv(matrix / sizes[:, None]) / sizes, dtype=float)
 
 
 def _principal_axes(

@@ -95,27 +95,32 @@ def initial(distribution: Distribution, lattice: Lattice) -> tuple[Distribution,
     return _with_margin(_numeric_part(distribution, lattice), discrete, margin, free)
 
 
-def joined(discrete: Discrete, numeric: Floats, mean: Floats, rng: np.random.Generator) -> Floats:
-    """Return candidates (k, n) from samples (k, n_num) of the normal distribution."""
-    lattice = discrete.lattice
-    x = np.empty((len(numeric), lattice.n))
-    x[:, lattice.numeric] = mean + discrete.spread * (numeric - mean)
+def joined(
+    distribution: Distribution, discrete: Discrete, steps: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return candidates (k, n) from the steps y (k, n_num) of the normal distribution.
+
+    Never by way of m + sigma y: late in a run sigma is below the rounding of m, and A as large.
+    """
+    d, lattice = distribution, discrete.lattice
+    x = np.empty((len(steps), lattice.n))
+    x[:, lattice.numeric] = d.mean + d.sigma * discrete.spread * steps
     if discrete.unordered:
-        rows = draw(discrete.categories, len(numeric), rng)
+        rows = draw(discrete.categories, len(steps), rng)
         for i, (at, levels) in enumerate(discrete.unordered):
             x[:, at] = levels[rows[:, i]]
     return x
 
 
-def split(discrete: Discrete, best: Floats, mean: Floats) -> Floats:
-    """Return candidates (k, n) as samples (k, n_num) of the normal distribution, A undone.
+def split(distribution: Distribution, discrete: Discrete, best: Floats) -> Floats:
+    """Return the steps y (k, n_num) of candidates (k, n), A undone.
 
     Those that have left the cell of the mean are put at their levels before; see `centred`.
     """
-    x = best[:, discrete.lattice.numeric]
+    d, x = distribution, best[:, discrete.lattice.numeric]
     for at, levels in discrete.stepped:
-        x[:, at] = centred(levels, x[:, at], float(mean[at]))
-    return mean + (x - mean) / discrete.spread
+        x[:, at] = centred(levels, x[:, at], float(d.mean[at]))
+    return np.asarray((x - d.mean) / (d.sigma * discrete.spread), dtype=float)
 
 
 def learned(
@@ -131,8 +136,8 @@ def learned(
     success = [mutated(levels, numeric[:, at], mean[at]).any() for at, levels in discrete.stepped]
     most = np.where(np.array(success, dtype=bool), np.inf, discrete.rates)
     n_discrete = len(lattice.positions)
-    distribution, discrete = _with_margin(
-        distribution, discrete, two_sided_margin(n_discrete), most
+    distribution, discrete = _folded(
+        *_with_margin(distribution, discrete, two_sided_margin(n_discrete), most)
     )
     if not discrete.unordered:
         return distribution, discrete
@@ -175,6 +180,20 @@ def _numeric_part(distribution: Distribution, lattice: Lattice) -> Distribution:
     if np.any(d.factor[np.ix_(numeric, lattice.categories)]):
         factor, inverse, _ = symmetric_root(d.covariance[inside])
     return Distribution(d.mean[numeric], d.sigma, factor, inverse)
+
+
+def _folded(distribution: Distribution, discrete: Discrete) -> tuple[Distribution, Discrete]:
+    """Return the same with A of geometric mean one, if no coordinate is real.
+
+    Only sigma A matters then. Without this sigma would go to zero and A to infinity for ever.
+    """
+    if len(discrete.real) or not distribution.n:
+        return distribution, discrete
+    factor = float(np.exp(np.mean(np.log(discrete.spread))))
+    spread = discrete.spread / factor
+    return replace(distribution, sigma=distribution.sigma * factor), replace(
+        discrete, spread=spread
+    )
 
 
 def _with_margin(

@@ -140,11 +140,15 @@ def one_end(
     ``end`` is the limit, the side of it on which the cell is, and its distance from the level. A
     grows until a mean on the level itself would have the margin as its rate, so that the mean
     never has to move towards the end for that.
+
+    DEVIATION: A shrinks so far that the mean is not beyond the outermost level (see docs,
+    deviations).
     """
     limit, side, reach = end
     rate = tail(side * (marginal.mean - limit) / (deviation * marginal.spread))
     rate = min(max(rate, margin), most, LARGEST_RATE)
     spread = max(marginal.spread, reach / (deviation * quantile(margin)))
+    spread = min(spread, reach / (deviation * quantile(rate)))
     return Marginal(limit + side * deviation * spread * quantile(rate), spread, rate)
 
 

@@ -147,6 +147,12 @@ class Progress:
         return self.state.distribution.sigma / self.initial_sigma
 
     @property
+    def n(self) -> int:
+        """Number of all coordinates."""
+        discrete = self.state.discrete
+        return self.parameters.n if discrete is None else discrete.lattice.n
+
+    @property
     def real(self) -> Integers | slice:
         """Which of the numeric coordinates are real: all, if there are no discrete ones."""
         discrete = self.state.discrete
@@ -166,7 +172,7 @@ class Progress:
         """Number of coordinates; a category counts by its neighbours, of which others have two."""
         discrete = self.state.discrete
         rows = [] if discrete is None else [len(levels) for _, levels in discrete.unordered]
-        return self.state.n + sum(max((k - 1) / 2, 1) - 1 for k in rows)
+        return self.n + sum(max((k - 1) / 2, 1) - 1 for k in rows)
 
 
 def stop_reasons(
@@ -207,7 +213,7 @@ def _barren(progress: Progress) -> bool:
 
 def _too_many_iterations(progress: Progress) -> bool:
     """Whether the restart has used the number of iterations that [H09] grants it."""
-    n, lam = progress.state.n, progress.parameters.population_size
+    n, lam = progress.n, progress.parameters.population_size
     most = _ITERATIONS + _ITERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(lam)
     return progress.state.generation >= most
 
@@ -226,7 +232,7 @@ def _often_flat(progress: Progress) -> bool:
     """
     if progress.state.discrete is not None:
         return False
-    window = max(progress.state.n, _FLAT_WINDOW)
+    window = max(progress.n, _FLAT_WINDOW)
     recent = progress.history.last(window)
     return len(recent) >= window and sum(g.flat for g in recent) > window / _FLAT_SHARE
 

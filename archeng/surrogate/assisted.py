@@ -36,7 +36,6 @@ class Assisted(Handler[AssistedSearch]):
     """ARCH with proposals by models of the objective, as a handler."""
 
     handles_simulated = True
-    handles_discrete = True
     state_type = AssistedSearch
 
     def __init__(self, parts: HandlerParts) -> None:

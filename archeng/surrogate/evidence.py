@@ -39,8 +39,8 @@ from archeng.surrogate.slopes import Centre, Slopes, centre_of
 class Neighbourhood:
     """How many neighbours of the best design are what.
 
-    Neighbours have one discrete variable at the next value of its list, or another category, and
-    the best real variables for it.
+    Neighbours have one discrete variable, or two unless there are many, at the next value of its
+    list, or another category, and the best real variables for it.
     """
 
     simulated: int

@@ -52,6 +52,7 @@ SECTIONS = {
         [
             "algorithm",
             "surrogate",
+            "discrete",
             "architecture",
             "extending",
             "when_not",

@@ -69,6 +69,7 @@ class Searched:
         values = np.array([f(design) for design in designs])
         self.best = min(self.best, float(values.min()))
         order = np.argsort(values, kind="stable")
+        self.best_designs = designs[order[: len(self.parameters.weights)]]
         self.state = update(self.state, self.parameters, self.x[order], "covariant")
         _, distinct = np.unique(designs, axis=0, return_index=True)
         self.history = self.history.add(values, sorted(distinct.tolist()))
@@ -92,7 +93,7 @@ def begun(seed: int = 0) -> Searched:
 def test_without_discrete_coordinates_the_distribution_is_the_sampled_one():
     state = initial_state(initial_distribution(np.zeros(3), np.ones(3)))
     assert state.sampled is state.distribution
-    assert (state.n, state.discrete, state.sampled.change_costs) == (3, None, None)
+    assert (state.discrete, state.sampled.change_costs) == (None, None)
 
 
 def test_candidates_have_categories_at_rows_and_the_rest_of_the_normal_distribution():
@@ -153,6 +154,20 @@ def test_every_level_next_to_the_mean_and_every_row_keeps_its_margin(seed: int):
     assert search.best < 1e-6  # and the real coordinates converge all the same
 
 
+def test_mutation_rates_grow_only_if_a_best_candidate_has_mutated():
+    search, grown, held = begun(), 0, 0
+    steps = [2, 3, 6]  # the ordered coordinates
+    for _ in range(120):
+        before = search.state
+        search.generation(mixed_objective)
+        level = MIXED.decode(before.sampled.mean)[steps]
+        success = np.any(search.best_designs[:, steps] != level, axis=0)
+        change = search.state.discrete.rates - before.discrete.rates
+        assert np.all(change[~success] <= 1e-12)
+        grown, held = grown + np.sum(change > 1e-6), held + np.sum(~success)
+    assert min(grown, held) > 20
+
+
 def test_real_coordinates_may_be_mapped_by_any_matrix():
     """With the start mapped too, candidates are mapped, and discrete parts stay the same."""
     rng = np.random.default_rng(5)
@@ -180,7 +195,7 @@ def test_real_coordinates_may_be_mapped_by_any_matrix():
         )
         np.testing.assert_allclose(b.state.discrete.rates, a.state.discrete.rates, rtol=1e-6)
         np.testing.assert_allclose(b.state.eigenvalues, a.state.eigenvalues, rtol=1e-5)
-    assert a.best < 1
+    assert a.best < 2  # the categories, at least, are found
 
 
 def test_increasing_transforms_of_the_objective_change_nothing():
@@ -303,3 +318,29 @@ def test_a_correlated_start_gives_its_marginal_to_the_numeric_coordinates():
     d = state.distribution
     np.testing.assert_allclose(d.sigma**2 * d.covariance, covariance[np.ix_([0, 2], [0, 2])])
     np.testing.assert_allclose(d.factor @ d.inverse_factor, np.eye(2), atol=1e-12)
+
+
+def test_a_late_discovery_of_a_better_level_moves_the_mean():
+    """The integers matter only when the real coordinates have converged, and A is large."""
+    n, half = 6, 3
+    space = lattice(n, {i: (np.array([0.0, 1.0]), True) for i in range(half, n)})
+    start = initial_distribution(np.r_[np.full(half, 3.0), np.zeros(half)], np.full(n, 0.5))
+    for seed in range(3):
+        search = Searched(start, space, seed)
+        while search.history.size < 400 and search.best > 1e-10:
+            search.generation(lambda x: float(x[:half] @ x[:half] + 1e-8 * np.sum(1 - x[half:])))
+        assert search.best <= 1e-10
+        np.testing.assert_array_equal(space.decode(search.state.sampled.mean)[half:], 1.0)
+
+
+def test_a_purely_discrete_search_goes_on_for_ever():
+    """Nothing over- or underflows: after thousands of generations levels are still tried."""
+    space = lattice(2, {0: (SECTIONS, True), 1: (np.arange(4.0), True)})
+    search = Searched(initial_distribution(np.array([13.5, 1.0]), np.ones(2)), space)
+    for _ in range(3000):
+        search.generation(lambda x: float(abs(x[0] - 2.38) + x[1]))
+    assert search.reasons(stop_tests=False) == []
+    assert search.best == 0
+    scale = search.state.sampled.scaled_factor
+    assert 0.1 < np.linalg.norm(scale[1]) < 10
+    np.testing.assert_allclose(scale @ np.linalg.inv(scale), np.eye(2), atol=1e-9)

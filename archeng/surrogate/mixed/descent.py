@@ -26,11 +26,16 @@ from archeng.surrogate.mixed.moves import kicked, pair_moves, single_moves
 
 
 class Descent:
-    """Searches of one set of models. Points of the lattice are solved once and remembered."""
+    """Searches of one set of models, within a radius of the best design.
 
-    def __init__(self, fs: FeasibleSet, wide: Distribution, models: MixedModels) -> None:
+    Points of the lattice are solved once and remembered.
+    """
+
+    def __init__(
+        self, fs: FeasibleSet, wide: Distribution, models: MixedModels, radius: float = np.inf
+    ) -> None:
         assert fs.lattice is not None
-        self._lattice, self.fibres = fs.lattice, Fibres(fs, wide, models)
+        self._lattice, self.fibres = fs.lattice, Fibres(fs, wide, models, radius)
         self._solved: dict[bytes, Found] = {}
         self._exact = not len(fs.lattice.continuous)
 
@@ -62,7 +67,7 @@ class Descent:
 
     def _step(self, current: Found, moves: Callable[..., Floats]) -> Found | None:
         """Return a better neighbour; None if there is none among those worth a look."""
-        X = moves(self._lattice, current.x)
+        X = self.fibres.near(moves(self._lattice, current.x))
         if not len(X):
             return None
         if self._exact:
@@ -105,13 +110,15 @@ class Descent:
 
         The first one is relaxed, too, and changed at random, so many ``times`` the usual.
         """
-        ends = [self.down(starts[0]), *(self.down(self.relaxed(x)) for x in starts)]
+        relaxed = [self.relaxed(x) for x in self.fibres.near(starts)]
+        ends = [self.down(x) for x in (starts[0], *self.fibres.near(np.array(relaxed)))]
         best = _best(ends)
         if times > 1 and self._lattice.count <= c.ENUMERATED:
             every = itertools.product(*(range(len(levels)) for levels in self._lattice.levels))
             best = _best([best, *(self.at(self._lattice.at(k, best.x)) for k in every)])
         for _ in range(times * (c.KICKS_ALONE if self._exact else c.KICKS)):
-            end = self.down(kicked(self._lattice, best.x, rng))
+            start = self.fibres.near(kicked(self._lattice, best.x, rng)[None])
+            end = self.down(start[0]) if len(start) else best
             if end.better_than(best):
                 best = end
         return sorted(self._solved.values(), key=_order)

@@ -73,14 +73,17 @@ class Found:
 class Fibres:
     """Minimises models over some coordinates of designs, with the others held."""
 
-    def __init__(self, fs: FeasibleSet, wide: Distribution, models: MixedModels) -> None:
+    def __init__(
+        self, fs: FeasibleSet, wide: Distribution, models: MixedModels, radius: float = np.inf
+    ) -> None:
         assert fs.lattice is not None
-        self._fs, self.models = fs, models
+        self._fs, self.models, self.radius = fs, models, radius
         self._factor = wide.scaled_factor
         self.real = fs.lattice.continuous
-        _, jacobian = fs.values_and_jacobian(
-            models.models.frame.design(np.zeros(models.features.size))
-        )
+        self.centre = models.models.frame.design(np.zeros(models.features.size))
+        self._levels = fs.lattice.indices(self.centre)
+        self._deviations = np.sqrt(np.sum(wide.scaled_factor**2, axis=1))
+        _, jacobian = fs.values_and_jacobian(self.centre)
         with np.errstate(invalid="ignore", over="ignore"):
             sizes = np.linalg.norm(jacobian @ self._factor, axis=1)
         self.sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, 1.0)
@@ -88,6 +91,17 @@ class Fibres:
         self._equal = fs.equality
         self._low = np.isfinite(fs.lower) & ~fs.equality
         self._high = np.isfinite(fs.upper) & ~fs.equality
+
+    def near(self, X: Floats) -> Floats:
+        """Return those of designs (k, n) that are within the radius, or one level apart, each."""
+        lattice = self._fs.lattice
+        assert lattice is not None
+        if not len(X) or np.isinf(self.radius):
+            return X
+        far = np.abs(X - self.centre) > self.radius * self._deviations
+        far[:, lattice.positions] &= np.abs(lattice.indices(X) - self._levels) > 1
+        far[:, lattice.categories] = False
+        return np.asarray(X[~far.any(axis=1)])
 
     def at(self, x: Floats) -> Found:
         """Return what there is to know about a design as it is."""
@@ -142,6 +156,8 @@ class _Problem:
         self._f, self._x = fibres, x
         self._steps = np.zeros((len(x), len(free)))
         self._steps[free] = fibres._factor[np.ix_(free, free)]
+        offset = (fibres.centre - x)[free]
+        self._centre = np.linalg.solve(fibres._factor[np.ix_(free, free)], offset)
         self._along = fibres.models.features.along(self._steps)
         self._n, self._sides = len(free), len(fibres.models.excess(x))
         self._t = 1 if self._sides else 0
@@ -162,12 +178,14 @@ class _Problem:
     def solve(self, effort: Effort) -> tuple[Floats, Prices]:
         """Return the design where SLSQP ends, and the multipliers."""
         z = np.zeros(self._n + self._t)
+        z[: self._n] = np.clip(0.0, self._centre - self._f.radius, self._centre + self._f.radius)
         if self._t:
             z[-1] = max(float(self._f.models.excess(self._x).max()), 0.0)
         constraints = [{"type": "ineq", "fun": self._above, "jac": self._above_slopes}]
         if self._equal.any():
             constraints.append({"type": "eq", "fun": self._zero, "jac": self._zero_slopes})
-        bounds = [(-np.inf, np.inf)] * self._n + [(0.0, np.inf)] * self._t
+        w, radius = self._centre, self._f.radius
+        bounds = [(a - radius, a + radius) for a in w.tolist()] + [(0.0, np.inf)] * self._t
         with np.errstate(all="ignore"):
             solved = optimizers().minimize(
                 self._objective,

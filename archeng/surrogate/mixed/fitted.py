@@ -14,9 +14,10 @@ from archeng.surrogate.choice import Choice, choose, slope_at
 from archeng.surrogate.composite import CompositeObjective
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.interpolant import Interpolant
+from archeng.surrogate.mixed import constants as c
 from archeng.surrogate.mixed.features import Features
 from archeng.surrogate.models import Models, fit_models, without_limits
-from archeng.surrogate.priors import IDENTITY
+from archeng.surrogate.priors import IDENTITY, Transform, transforms_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +80,10 @@ class MixedModels:
 
     @cached_property
     def error(self) -> float:
-        """Typical leave-one-out error of the objective's model; infinite if it is linear."""
+        """Largest leave-one-out error of the objective's model; infinite if it is linear."""
         if self.choice is None:
             return np.inf
-        errors = np.asarray(self.choice.fit.errors)
-        half = np.argsort(self.choice.y, kind="stable")[: max(len(errors) // 2, 3)]
-        return float(np.sqrt(np.mean(errors[half] ** 2)))
+        return float(np.max(np.abs(self.choice.fit.errors)))
 
     def random(self, rng: np.random.Generator) -> MixedModels | None:
         """Return the same with a random model of the objective; None: there is but one."""
@@ -124,10 +123,21 @@ def fit_mixed(
 def _models(frame: Frame, data: Data, limits: Limits) -> tuple[Models, Choice | None]:
     """Return the models, and what was chosen for the objective."""
     p, q = data.A.shape
-    choice = choose(data, (IDENTITY,) if len(limits) else None) if p >= q + 2 else None
+    transforms = (IDENTITY,) if len(limits) else (*transforms_for(data.y), *_logarithm(data))
+    choice = choose(data, transforms) if p >= q + 2 else None
     if len(limits) or choice is None:
         models = fit_models(frame, data, limits)
         if choice is not None:
             models = replace(models, objective=choice.fit.model)
         return models, choice
     return without_limits(frame, data, choice.fit.model), choice
+
+
+def _logarithm(data: Data) -> tuple[Transform, ...]:
+    """Return the logarithm of a positive objective, if it extends over orders of magnitude.
+
+    log(f) is log(1 + k y) with k = spread / best, but for a constant.
+    """
+    if data.best <= 0 or float(data.y.max()) * data.spread < c.ORDERS * data.best:
+        return ()
+    return (Transform(data.spread / data.best),)

@@ -15,9 +15,15 @@ from archeng.surrogate.mixed import constants as c
 def neighbours(lattice: Lattice, x: Floats) -> Floats:
     """Return the designs (k, n) next to x (n,): one level up or down, or another category.
 
-    These are what a claim of convergence is about.
+    And with two such changes at once, unless these are too many. These are what a claim of
+    convergence is about.
     """
-    return _changed(lattice, x, ([move] for move in _steps(lattice, lattice.indices(x))))
+    here = lattice.indices(x)
+    single = _changed(lattice, x, ([move] for move in _steps(lattice, here)))
+    pairs = _pairs(lattice, here)
+    if len(pairs) > c.PAIRS_CLAIMED:
+        return single
+    return np.concatenate((single, _changed(lattice, x, iter(pairs))))
 
 
 def single_moves(lattice: Lattice, x: Floats) -> Floats:
@@ -28,9 +34,8 @@ def single_moves(lattice: Lattice, x: Floats) -> Floats:
 
 def pair_moves(lattice: Lattice, x: Floats) -> Floats:
     """Return designs (k, n) with two coordinates one level up or down, or another category."""
-    here = lattice.indices(x)
-    pairs = ([a, b] for a, b in itertools.combinations(_steps(lattice, here), 2) if a[0] != b[0])
-    return _changed(lattice, x, itertools.islice(pairs, c.PAIR_MOVES))
+    pairs = _pairs(lattice, lattice.indices(x))
+    return _changed(lattice, x, iter(pairs[: c.PAIR_MOVES]))
 
 
 def kicked(lattice: Lattice, x: Floats, rng: np.random.Generator) -> Floats:
@@ -48,6 +53,11 @@ def _steps(lattice: Lattice, here: Integers) -> Iterator[tuple[int, int]]:
             yield from ((j, k) for k in range(len(levels)) if k != here[j])
             continue
         yield from ((j, int(k)) for k in (here[j] - 1, here[j] + 1) if 0 <= k < len(levels))
+
+
+def _pairs(lattice: Lattice, here: Integers) -> list[list[tuple[int, int]]]:
+    steps = itertools.combinations(_steps(lattice, here), 2)
+    return [[a, b] for a, b in steps if a[0] != b[0]]
 
 
 def _jumps(lattice: Lattice, here: Integers) -> Iterator[tuple[int, int]]:

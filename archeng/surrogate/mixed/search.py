@@ -2,15 +2,16 @@
 
 The first generation is ARCH's. Then, one design after the other:
 
-1. the best one by the models over the exact mixed set, if it promises a gain;
-2. else the best one by a random model that fits as well, a few times;
+1. the best one by the models over the exact mixed set, not too far from the best one so far, if
+   it promises a gain: a trust region, which promises that are kept or broken widen or narrow;
+2. else the best one by a random model that fits as well, anywhere, a few times;
 3. else, with the levels of the best design held, the local search of continuous problems
    (:mod:`archeng.surrogate.local`), until it shows a local optimum in the real variables;
 4. else a neighbour on the lattice that may be better;
 5. else the search has converged: all neighbours are simulated, infeasible, or predicted worse.
 
-Promises that are broken several times in a row are followed by a generation of ARCH. No design is
-simulated twice.
+Without models, or with nothing to propose where simulated constraints are violated, a generation of
+ARCH follows. No design is simulated twice.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class MixedSearch(ArchSearch):
     calls_before: int | None = None  # calls before this restart; None until its first one
     kind: TrialKind | None = None  # of the designs that are simulated next; None: ARCH's
     designs: Floats | None = None  # these designs (k, n)
-    broken: int = 0  # promises in a row that were not kept
+    radius: float = c.RADIUS_FIRST  # how far models are believed, in initial deviations
     explored: int = 0  # random models without success since the last better design
     careful: float = 0.0  # errors of the models that are kept from simulated limits
     levels: tuple[int, ...] = ()  # at which the local search is
@@ -75,6 +76,7 @@ class MixedAssisted(Handler[MixedSearch]):
         assert lattice is not None
         self._lattice, self._wide = lattice, parts.wide
         self._arch, self._features = Arch(parts), Features(self._set, parts.wide)
+        self._most_explored = c.EXPLORED + int(c.EXPLORED_EACH * len(lattice.positions))
         self._closing = Closing(self._set, parts.settings, parts.limits, parts.wide)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> MixedSearch:
@@ -112,7 +114,7 @@ class MixedAssisted(Handler[MixedSearch]):
             search = self._judged(search, population, outcomes, past)
         else:
             search = self._arch.tell(search, population, outcomes, past, rng)
-            search = replace(search, inject=False, broken=0)
+            search = replace(search, inject=False)
         return self._planned(search, past, rng)
 
     def stop(self, search: MixedSearch) -> StopReason | None:
@@ -132,13 +134,18 @@ class MixedAssisted(Handler[MixedSearch]):
         local = search.local
         if search.kind is TrialKind.LOCAL and local is not None:
             local = self._closing.judged(local, outcomes)
-        promised = search.kind is TrialKind.PROMISED
+        better = improved and search.kind is not TrialKind.LOCAL
+        radius = search.radius
+        if search.kind is TrialKind.PROMISED:
+            radius = radius * c.RADIUS_WIDER if improved else radius * c.RADIUS_NARROWER
+        elif better:
+            radius = max(radius, c.RADIUS_FIRST)
         return replace(
             search,
             designs=None,
             kind=None,
-            broken=0 if improved else search.broken + promised,
-            explored=0 if improved else search.explored + (search.kind is TrialKind.RANDOM),
+            radius=float(np.clip(radius, c.RADIUS_LEAST / 2, c.RADIUS_MOST)),
+            explored=0 if better else search.explored + (search.kind is TrialKind.RANDOM),
             careful=careful if careful > c.LEAST_MARGIN else 0.0,
             inject=search.inject or improved,
             local=local,
@@ -159,24 +166,26 @@ class MixedAssisted(Handler[MixedSearch]):
         if models is None:
             return search
         least = models.gain_of(c.GAIN * objective_size(past, self._limits)) if holds else 0.0
-        descent = Descent(self._set, self._wide, models)
-        designs = self._better(descent, past, x, least, rng)
-        if len(designs):
-            if search.broken >= c.PATIENCE:
-                return search
-            return replace(search, designs=designs, kind=TrialKind.PROMISED)
+        if search.radius >= c.RADIUS_LEAST:
+            near = Descent(self._set, self._wide, models, search.radius)
+            designs = self._better(near, past, x, least, rng)
+            if len(designs):
+                return replace(search, designs=designs, kind=TrialKind.PROMISED)
         search, designs = self._random(search, models, past, x, rng)
         if len(designs):
             return replace(search, designs=designs, kind=TrialKind.RANDOM)
         if not holds:
-            return search
+            return replace(search, radius=c.RADIUS_FIRST, explored=0)
+        descent = Descent(self._set, self._wide, models)
         search = self._closed(search, descent, past, best, least)
         if search.ended is None:
+            return search
+        if search.explored >= self._most_explored + c.LAST_LOOKS:
             return search
         designs = self._better(descent, past, x, least, rng, c.LAST_LOOK)
         if not len(designs):
             return search
-        return replace(search, designs=designs, kind=TrialKind.PROMISED, ended=None)
+        return replace(search, designs=designs, kind=TrialKind.RANDOM, ended=None)
 
     def _closed(
         self, search: MixedSearch, descent: Descent, past: PastCalls, best: int, least: float
@@ -237,9 +246,8 @@ class MixedAssisted(Handler[MixedSearch]):
         rng: np.random.Generator,
     ) -> tuple[MixedSearch, Floats]:
         """Return designs that random models promise, and how many models were asked."""
-        most = c.EXPLORED + c.EXPLORED_EACH * len(self._lattice.positions)
-        while search.explored < most:
-            drawn = models.random(rng)
+        while search.explored < self._most_explored:
+            drawn = models.random(rng) if search.explored else models
             if drawn is None:
                 break
             descent = Descent(self._set, self._wide, drawn)
