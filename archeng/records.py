@@ -63,6 +63,9 @@ class CallRecord:
         Derivatives (size, n) of outputs that the simulator gave, by name.
     parameters_read : tuple of str
         Parameters of the model that the simulator looked at.
+    repair_open : bool
+        Whether a design with other levels of the discrete variables may be nearer to what was
+        sampled: the branch and bound of the repair ended at its limit.
     """
 
     index: int
@@ -89,6 +92,7 @@ class CallRecord:
     elapsed: float = math.nan
     gradients: Mapping[str, Any] = field(default_factory=dict)
     parameters_read: tuple[str, ...] = ()
+    repair_open: bool = False
 
     @property
     def good(self) -> bool:

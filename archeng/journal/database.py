@@ -201,7 +201,7 @@ _COLUMNS = {
 }
 _DETAILS = (
     *("constraints", "violated", "outputs", "gradients", "parameters_read"),
-    *("repair_rows", "repair_multipliers"),
+    *("repair_rows", "repair_multipliers", "repair_open"),
 )
 COLUMNS = (*_COLUMNS, "details")
 """``details`` is JSON: what only some calls have."""
@@ -244,6 +244,7 @@ def from_row(index: int, row: Sequence[Any]) -> StoredCall:
         elapsed=float(details.get("elapsed", math.nan)),
         gradients=dict(details.get("gradients", {})),
         parameters_read=tuple(str(name) for name in details.get("parameters_read", ())),
+        repair_open=bool(details.get("repair_open", False)),
     )
     return StoredCall(position, call)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.repair.certificate import CertifiedPoint, RepairKind
-from archeng.repair.cuts import Tangents, looks_convex
+from archeng.repair.cuts import Range, Tangents
 from archeng.repair.ladder import Attempt, Repairer
 from archeng.repair.lifted import LiftedSet
 from archeng.repair.problem import Problem, ProblemMaker, RowLimits
@@ -24,8 +24,7 @@ from archeng.repair.reformulation import Reformulation
 from archeng.repair.sqp import QUICK, Outcome, SolverAnswer
 from archeng.settings import Settings
 
-_WIDE_CONVEX = 100.0  # deviation of w, in those of q or level distances: moving w costs little
-_WIDE = 10.0  # the same for rows that are not convex: the SQP needs moderate scales
+_WIDE = 10.0  # deviation of w, in those of q or level distances: moving w costs little
 _SLACK = 1e-9  # scaled tolerance of the rows of a relaxed problem: its solution is no answer
 _DRAWN = 1e-4  # relative part of a squared distance that the light draw on w may hide
 _CENTRES = 3  # times that the light draw on w is taken away, to see what a node promises
@@ -35,13 +34,12 @@ _INSIDE_CELL = 1e-9  # relative widening of what is left of the range of a coord
 class Relaxed(NamedTuple):
     """How near a cell between some levels could be.
 
-    ``bound`` is at most the squared distance of any, if the rows are convex; ``squared`` that of
-    the relaxed solution itself: where its point q (n,) is and what levels w (d,) it would like.
+    ``bound`` is at most the squared distance of any, as far as rows are convex; the relaxed
+    solution has its point q (n,) and the levels w (d,) that it would like.
     """
 
     outcome: Outcome
     bound: float = np.inf
-    squared: float = np.inf
     q: Floats | None = None
     w: Floats | None = None
     z: Floats | None = None  # whitened, to begin from
@@ -57,8 +55,17 @@ class CellRepairer(Repairer):
         whole = Reformulation(lifted.feasible_set, lifted.feasible_set)
         self._maker = self._held_maker = ProblemMaker(whole, settings.margin)
         self._free_maker = ProblemMaker(whole, settings.margin)
-        self._tangents = Tangents(lifted.feasible_set)
-        self._centre: tuple[Floats, Floats, Problem] | None = None
+        self._tangents = Tangents(lifted)
+        self._kept: tuple[Floats, Problem] | None = None
+        levels, ends = lifted.lattice.levels, lifted.lattice.ends
+        self._top = np.array([len(v) - 1 for v in levels], dtype=np.intp)
+        self._offsets = np.concatenate(([0], np.cumsum(self._top + 1)[:-1]))
+        self._levels = np.concatenate(levels)
+        self._first = np.concatenate([np.append(-np.inf, e) for e in ends])
+        self._last = np.concatenate([np.append(e, np.inf) for e in ends])
+        # How far inner cells reach below and above their levels, at most.
+        self._under = np.array([-np.diff(v).max() / 2 for v in levels])
+        self._over = -self._under
 
     @cached_property
     def _mixed_rows(self) -> Integers:
@@ -66,24 +73,9 @@ class CellRepairer(Repairer):
         lifted = self.lifted
         return lifted.rows[~lifted.settled]
 
-    @cached_property
-    def _reach(self) -> list[tuple[Floats, Floats]]:
-        """How far cells reach below and above their levels, infinite for the outermost."""
-        return [
-            (np.append(-np.inf, ends) - levels, np.append(ends, np.inf) - levels)
-            for levels, ends in zip(
-                self.lifted.lattice.levels, self.lifted.lattice.ends, strict=True
-            )
-        ]
-
-    @cached_property
-    def convex(self) -> bool:
-        """Whether the rows look convex."""
-        return looks_convex(self.lifted.original, *self.lifted.original.bounds)
-
     def begin(self, distribution: Distribution) -> None:
         """Begin a repair in the metric of a search distribution."""
-        self._tangents.forget()
+        self._kept = None
         if self._distribution is distribution:
             return
         lifted, lattice = self.lifted, self.lifted.lattice
@@ -92,12 +84,12 @@ class CellRepairer(Repairer):
         self.deviations = np.sqrt(np.sum(L * L, axis=1))
         related = L @ L.T / np.outer(self.deviations, self.deviations)
         self.stretch = float(np.linalg.eigvalsh(related)[-1])
-        spacing = np.array([(v[-1] - v[0]) / (len(v) - 1) for v in lattice.levels])
-        wide = _WIDE_CONVEX if self.convex else _WIDE
-        self._width = wide * np.maximum(self.deviations, spacing)
+        spacing = self._over * 2.0
+        scale = np.maximum(self.deviations, spacing)
+        self._width = _WIDE * scale
         self.held_metric = lifted.distribution(distribution, np.zeros(len(spacing)))
         self._free_metric = lifted.distribution(distribution, self._width)
-        self._centre = None
+        self._bound_metric = lifted.distribution(distribution, scale)
 
     def hold(self, indices: Integers) -> None:
         """Hold the discrete coordinates at these levels (d,) in the following repairs."""
@@ -176,20 +168,44 @@ class CellRepairer(Repairer):
 
         ``radius`` is a distance within which cells are looked for, in deviations.
         """
-        w0 = self.lifted.lattice.decode(x)[self.lifted.lattice.positions]
         limits = self._between(x, low, high, radius)
-        answer = self._relaxed(x, w0, limits, low, high, start, radius**2)
+        near, (first, last) = x[self.lifted.lattice.positions], self.cell(low, high)
+        apart = np.maximum(np.maximum(first - near, near - last), 0.0)
+        node = Range(low, high, apart, radius**2)
+        bounded = self._tangents.bound(self._bound_problem(x), limits, node)
+        if not np.isfinite(bounded.squared):
+            return Relaxed(Outcome.INFEASIBLE)
+        if self._tangents.convex.all() or bounded.squared >= radius**2:
+            return Relaxed(Outcome.CONVERGED, bounded.squared, bounded.q, bounded.w)
+        answer = self._locally(x, limits, low, high, radius, start)
+        return answer._replace(bound=max(answer.bound, bounded.squared))
+
+    def _locally(
+        self,
+        x: Floats,
+        limits: RowLimits,
+        low: Integers,
+        high: Integers,
+        radius: float,
+        start: Floats | None,
+    ) -> Relaxed:
+        """Solve the relaxed problem with all its rows, convex or not.
+
+        It is drawn to levels w0; then to its own solution, until that hardly matters.
+        """
+        w0 = self.lifted.lattice.decode(x)[self.lifted.lattice.positions]
+        answer, hidden = self._drawn(x, w0, limits, low, high, start)
         for _ in range(_CENTRES):
-            doubtful = answer.squared - answer.bound > _DRAWN * (1.0 + answer.squared)
+            doubtful = hidden > _DRAWN * (1.0 + answer.bound)
             if answer.w is None or answer.bound >= radius**2 or not doubtful:
                 break
-            again = self._relaxed(x, answer.w, limits, low, high, answer.z, radius**2)
+            again, rest = self._drawn(x, answer.w, limits, low, high, answer.z)
             if again.w is None:
                 break
-            answer = again
+            answer, hidden = again, rest
         return answer
 
-    def _relaxed(
+    def _drawn(
         self,
         x: Floats,
         w0: Floats,
@@ -197,26 +213,19 @@ class CellRepairer(Repairer):
         low: Integers,
         high: Integers,
         start: Floats | None,
-        radius_squared: float,
-    ) -> Relaxed:
-        """Solve the relaxed problem with w drawn, very lightly, towards w0."""
-        problem, n = self._free_problem(x, w0), self.lifted.n
-        if self.convex:
-            answer = self._tangents.solve(problem, limits, radius_squared)
-            if answer.outcome is Outcome.INFEASIBLE:
-                return Relaxed(answer.outcome)
-        else:
-            answer = self._solved(problem, limits, start)
-            if answer.outcome is not Outcome.CONVERGED:
-                return Relaxed(answer.outcome)
+    ) -> tuple[Relaxed, float]:
+        """Solve the relaxed problem with w drawn, lightly, towards w0; and what that may hide."""
+        problem, n = self._free_problem(x, w0, self._free_metric), self.lifted.n
+        answer = self._solved(problem, limits, start)
+        if answer.outcome is not Outcome.CONVERGED:
+            return Relaxed(answer.outcome), 0.0
         v, y = answer.z[:n], problem.x + problem.metric.L @ answer.z
         squared, w = float(v @ v), y[n:]
-        # By the KKT conditions, for convex rows: what the light draw can have cost.
-        levels = self.lifted.lattice.levels
-        ends = np.array([(v[a], v[b]) for v, a, b in zip(levels, low, high, strict=True)])
-        span = np.maximum(ends[:, 1] - w, w - ends[:, 0])
-        drawn = 2.0 * float(np.sum(np.abs(w - w0) * np.maximum(span, 0.0) / self._width**2))
-        return Relaxed(answer.outcome, max(squared - drawn, 0.0), squared, y[:n], w, answer.z)
+        # By the KKT conditions, for convex rows: what the draw can have cost.
+        span = np.maximum(self._level(high) - w, w - self._level(low))
+        hidden = 2.0 * float(np.sum(np.abs(w - w0) * np.maximum(span, 0.0) / self._width**2))
+        bound = max(squared - hidden, 0.0)
+        return Relaxed(answer.outcome, bound, y[:n], w, answer.z), hidden
 
     def _solved(self, problem: Problem, limits: RowLimits, start: Floats | None) -> SolverAnswer:
         """Solve a relaxed problem whose rows are not convex, from one or two starts."""
@@ -227,35 +236,45 @@ class CellRepairer(Repairer):
                 break
         return answer
 
-    def _free_problem(self, x: Floats, w0: Floats) -> Problem:
-        kept = self._centre
-        if kept is None or kept[0] is not x or not np.array_equal(kept[1], w0):
-            point = np.concatenate((x, w0))
-            values = self.feasible_set.values(point)
-            problem = self._free_maker.make(self._free_metric, point, values)
-            problem = replace(problem, slack=np.maximum(problem.slack, _SLACK))
-            self._centre = kept = x, w0, problem
-        return kept[2]
+    def row_scale(self, x: Floats) -> Floats:
+        """Return what one deviation changes the original rows (m,) by, at x (n,)."""
+        return self._bound_problem(x).norms[self.lifted.rows]
+
+    def _bound_problem(self, x: Floats) -> Problem:
+        """Return where x (n,) is, in the metric of (q, w)."""
+        if self._kept is None or self._kept[0] is not x:
+            w0 = self.lifted.lattice.decode(x)[self.lifted.lattice.positions]
+            problem = self._free_problem(x, w0, self._bound_metric)
+            self._tangents.begin(problem, self.stretch, self.deviations)
+            self._kept = x, problem
+        return self._kept[1]
+
+    def _free_problem(self, x: Floats, w0: Floats, metric: Distribution) -> Problem:
+        point = np.concatenate((x, w0))
+        values = self.feasible_set.values(point)
+        problem = self._free_maker.make(metric, point, values)
+        return replace(problem, slack=np.maximum(problem.slack, _SLACK))
+
+    def _level(self, indices: Integers) -> Floats:
+        return self._levels[self._offsets + indices]
+
+    def cell(self, low: Integers, high: Integers) -> tuple[Floats, Floats]:
+        """Return the ends (d,) of the cells from levels low to high (d,)."""
+        return self._first[self._offsets + low], self._last[self._offsets + high]
 
     def _between(self, x: Floats, low: Integers, high: Integers, radius: float) -> RowLimits:
         """Return the limits of the rows between levels, without margins."""
-        lifted, lattice, fs = self.lifted, self.lifted.lattice, self.feasible_set
+        lifted, fs = self.lifted, self.feasible_set
         lower, upper = fs.lower.copy(), fs.upper.copy()
-        near = x[lattice.positions]
+        first, last = self._level(low), self._level(high)
+        lower[lifted.at_levels], upper[lifted.at_levels] = first, last
+        lower[lifted.in_cells], upper[lifted.in_cells] = self.cell(low, high)
+        # The outermost cells have no end, but nothing beyond the radius is looked for.
+        near = x[lifted.lattice.positions]
         room = radius * self.deviations * (1 + _INSIDE_CELL) if np.isfinite(radius) else np.inf
-        first, last = near - room, near + room
-        q_low, q_high = lattice.cell(low)[0], lattice.cell(high)[1]
-        for j, (levels, (below, above)) in enumerate(zip(lattice.levels, self._reach, strict=True)):
-            a, b = low[j], high[j]
-            lower[lifted.at_levels[j]], upper[lifted.at_levels[j]] = levels[a], levels[b]
-            if a == b:
-                continue
-            under, over = below[a : b + 1].copy(), above[a : b + 1].copy()
-            # The outermost cells have no end, but nothing beyond the radius is looked for.
-            if a == 0:
-                under[0] = min(first[j] - levels[0], 0.0)
-            if b == len(levels) - 1:
-                over[-1] = max(last[j] - levels[-1], 0.0)
-            lower[lifted.apart[j]], upper[lifted.apart[j]] = under.min(), over.max()
-        lower[lifted.in_cells], upper[lifted.in_cells] = q_low, q_high
+        under = np.where(low == 0, np.minimum(near - room - first, self._under), self._under)
+        over = np.where(high == self._top, np.maximum(near + room - last, self._over), self._over)
+        several = low < high
+        lower[lifted.apart] = np.where(several, under, -np.inf)
+        upper[lifted.apart] = np.where(several, over, np.inf)
         return lower, upper

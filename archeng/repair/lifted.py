@@ -1,4 +1,4 @@
-r"""The rows of a discrete model over twice the discrete coordinates: where a point is, and its level.
+r"""The rows of a discrete model, with each discrete coordinate twice: a point, and its level.
 
 The repair of a sample x asks for a design (w, y), w at levels, whose *cell* is nearest to x. Its
 unknowns are the point q of the cell that is nearest, and the levels w:

@@ -22,6 +22,7 @@ from archeng.repair.cells import CellRepairer
 from archeng.repair.certificate import Repair, RepairKind, repaired, unchanged
 from archeng.repair.ladder import NearbyPoint, Repairer
 from archeng.repair.lifted import lifted
+from archeng.repair.neighbours import offer_descent, offer_neighbours
 from archeng.repair.tree import Found, Tree
 from archeng.settings import Settings
 
@@ -75,8 +76,9 @@ class MixedRepairer(Repairer):
 
     def _searched(self, tree: Tree, anchor: Floats | None) -> bool:
         """Search for the nearest design by branch and bound; return whether it is proven."""
-        tree.offer_own()
-        tree.offer_neighbours()
+        offer_neighbours(tree)
+        if tree.best is None:
+            offer_descent(tree)
         if tree.best is None and anchor is not None:
             tree.offer(self._lattice.indices(anchor), anchor)
         return tree.search(self.settings.repair_nodes) and tree.certain

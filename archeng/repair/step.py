@@ -300,10 +300,18 @@ def _active_rows(u: Any, A: Any, lba: Any, uba: Any, bend: Any) -> tuple[Any, An
     return tau, ca.if_else(tau > 0, aim, 0)
 
 
-def daqp(W: Any, g: Any, A: Any, lba: Any, uba: Any) -> tuple[Any, Any]:
-    """Minimum d of d^T W d / 2 + g^T d with lba <= A d <= uba, and the multipliers of the rows."""
+def daqp(
+    W: Any, g: Any, A: Any, lba: Any, uba: Any, *, proximal: float | None = None
+) -> tuple[Any, Any]:
+    """Minimum d of d^T W d / 2 + g^T d with lba <= A d <= uba, and the multipliers of the rows.
+
+    A W that is only semidefinite needs proximal steps, with a weight.
+    """
     shapes = {"h": ca.Sparsity.dense(*W.shape), "a": ca.Sparsity.dense(*A.shape)}
-    qp = ca.conic("qp", "daqp", shapes, _QP_OPTIONS)
+    options = _QP_OPTIONS
+    if proximal is not None:
+        options = {**options, "daqp": {**options["daqp"], "eps_prox": proximal}}
+    qp = ca.conic("qp", "daqp", shapes, options)
     W, A = ca.densify(W), ca.densify(A)
     solution = qp(h=W, g=g, a=A, lba=lba, uba=uba, lbx=-ca.inf, ubx=ca.inf)
     return solution["x"], solution["lam_a"]

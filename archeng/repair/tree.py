@@ -23,8 +23,7 @@ Journal 8(3), 250-255, 1965, doi:10.1093/comjnl/8.3.250.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,6 @@ from archeng.repair.sqp import Outcome
 
 _AT_LEVEL = 1e-6  # distance from a level, relative to that of the levels, that is rounding
 _SAME = 1e-7  # relative and absolute difference of squared distances that does not matter
-_CHEAPEST = 8  # steps to other levels that are tried in pairs
-_OFFERS = 3  # neighbours that are repaired
 _BOTH = 0.1  # weight of a coordinate whose sample is on the edge between two levels
 
 
@@ -77,24 +74,26 @@ class Tree:
     def __init__(
         self, cells: CellRepairer, x: Floats, change_costs: Mapping[int, Floats] | None
     ) -> None:
-        self._cells, self._x = cells, x
-        self._lattice = lattice = cells.lifted.lattice
-        self._own = lattice.indices(x)
+        self.cells, self.x = cells, x
+        self.lattice = lattice = cells.lifted.lattice
+        self.own = lattice.indices(x)
         self._categories = np.flatnonzero(~lattice.ordered)
-        self._costs = {
+        self.costs = {
             int(j): self._change_costs(int(j), change_costs or {}) for j in self._categories
         }
         self._samples: dict[tuple[int, ...], Floats] = {}
         self._tried: set[tuple[int, ...]] = set()
         self._open: list[Node] = []
+        self._top = np.array([len(levels) - 1 for levels in lattice.levels], dtype=np.intp)
+        self._reach: tuple[float, Integers, Integers] | None = None  # levels within a distance
         self.best: Found | None = None
         self.nodes, self.iterations, self.certain = 0, 0, True
 
     def _change_costs(self, j: int, given: Mapping[int, Floats]) -> Floats:
-        rows = len(self._lattice.levels[j])
-        costs = given.get(int(self._lattice.positions[j]))
+        rows = len(self.lattice.levels[j])
+        costs = given.get(int(self.lattice.positions[j]))
         costs = np.full(rows, 2.0 * np.log(rows)) if costs is None else np.array(costs, dtype=float)
-        costs[self._own[j]] = 0.0
+        costs[self.own[j]] = 0.0
         return costs
 
     @property
@@ -110,23 +109,23 @@ class Tree:
         """Return the sample (n,) as if its categories had been drawn at these levels (d,)."""
         key = tuple(indices[self._categories].tolist())
         if key not in self._samples:
-            x = self._x.copy()
+            x = self.x.copy()
             for j, k in zip(self._categories, key, strict=True):
-                x[self._lattice.positions[j]] = self._lattice.levels[j][k]
+                x[self.lattice.positions[j]] = self.lattice.levels[j][k]
             self._samples[key] = x
         return self._samples[key]
 
     def changes(self, low: Integers, high: Integers) -> float:
-        """Return the squared costs of the categories that a range leaves no choice but to change."""
-        return float(sum(c[low[j] : high[j] + 1].min() for j, c in self._costs.items()))
+        """Return the squared costs of the categories that a range forces to change."""
+        return float(sum(c[low[j] : high[j] + 1].min() for j, c in self.costs.items()))
 
     def least(self, low: Integers, high: Integers) -> float:
         """Return a squared distance that no cell of a range is nearer than, without its rows."""
-        first, last = self._lattice.cell(low)[0], self._lattice.cell(high)[1]
-        near = self._x[self._lattice.positions]
-        apart = np.maximum(np.maximum(first - near, near - last), 0.0) / self._cells.deviations
+        first, last = self.cells.cell(low, high)
+        near = self.x[self.lattice.positions]
+        apart = np.maximum(np.maximum(first - near, near - last), 0.0) / self.cells.deviations
         apart[self._categories] = 0.0
-        together = float(apart @ apart) / self._cells.stretch
+        together = float(apart @ apart) / self.cells.stretch
         return self.changes(low, high) + max(together, float(apart.max()) ** 2)
 
     def offer(self, indices: Integers, *starts: Floats) -> float:
@@ -136,7 +135,7 @@ class Tree:
             return np.inf
         self._tried.add(key)
         x = self.sample(indices)
-        point = self._cells.nearest(x, indices, starts)
+        point = self.cells.nearest(x, indices, starts)
         if point is None:
             return np.inf
         self.iterations += point.answer.iterations
@@ -148,50 +147,9 @@ class Tree:
             self.best = Found(indices, x, changes, squared, point)
         return squared
 
-    def offer_own(self) -> None:
-        """Try the levels of the sample itself."""
-        self.offer(self._own)
-
-    def offer_neighbours(self) -> None:
-        """Try one or two steps from the levels of the sample where rows hold without more."""
-        lattice, fs = self._lattice, self._cells.lifted.original
-        steps = sorted(self._steps())
-        pairs = [
-            (a[0] + b[0], a[1], b[1]) for a, b in combinations(steps[:_CHEAPEST], 2)
-            if a[1][0] != b[1][0]
-        ]  # fmt: skip
-        offers = 0
-        low, high = fs.bounds
-        x = np.minimum(np.maximum(self._x, low), high)
-        for _, *changed in sorted([*((c, s) for c, s in steps), *pairs]):
-            indices = self._own.copy()
-            for j, k in changed:
-                indices[j] = k
-            if fs.is_feasible(lattice.at(indices, x)):
-                self.offer(indices)
-                offers += 1
-                if offers == _OFFERS:
-                    return
-
-    def _steps(self) -> Iterator[tuple[float, tuple[int, int]]]:
-        """Squared costs of single changes, with the coordinate and its new level."""
-        for j, ends in enumerate(self._lattice.ends):
-            own = int(self._own[j])
-            if j in self._costs:
-                for k, cost in enumerate(self._costs[j].tolist()):
-                    if k != own:
-                        yield cost, (j, k)
-                continue
-            near, s = self._x[self._lattice.positions[j]], self._cells.deviations[j]
-            if own > 0:
-                yield max(float(near - ends[own - 1]) / s, 0.0) ** 2, (j, own - 1)
-            if own < len(ends):
-                yield max(float(ends[own] - near) / s, 0.0) ** 2, (j, own + 1)
-
     def search(self, limit: int) -> bool:
         """Search until no node is left or so many were looked at; return whether none is left."""
-        top = np.array([len(levels) - 1 for levels in self._lattice.levels], dtype=np.intp)
-        self._add(0.0, 0, np.zeros_like(top), top, None)
+        self._add(0.0, 0, np.zeros_like(self._top), self._top, None)
         while self._open:
             node = self._next()
             if not self._reaches(node.bound):
@@ -199,7 +157,7 @@ class Tree:
             if self.nodes >= limit:
                 return False
             self.nodes += 1
-            unsettled = [j for j in self._costs if node.low[j] < node.high[j]]
+            unsettled = [j for j in self.costs if node.low[j] < node.high[j]]
             if unsettled:
                 self._split_category(node, unsettled[0])
             else:
@@ -230,11 +188,11 @@ class Tree:
                 low, high = node.low.copy(), node.high.copy()
                 low[j], high[j] = a, b
                 changes = self.changes(low, high)
-                bound = max(node.bound, relaxed.bound + changes if relaxed.z is not None else 0.0)
+                bound = max(node.bound, relaxed.bound + changes if relaxed.w is not None else 0.0)
                 self._add(bound, node.depth + 1, low, high, relaxed.z)
 
     def _split_category(self, node: Node, j: int) -> None:
-        order = np.argsort(self._costs[j], kind="stable").tolist()
+        order = np.argsort(self.costs[j], kind="stable").tolist()
         self._split(node, j, [(k, k) for k in order], Relaxed(Outcome.FAILED))
 
     def _look_at(self, node: Node) -> None:
@@ -249,7 +207,7 @@ class Tree:
         if np.array_equal(low, high):
             self.offer(low)
             return
-        relaxed = self._cells.relaxed(x, low, high, radius, node.start)
+        relaxed = self.cells.relaxed(x, low, high, radius, node.start)
         if relaxed.outcome is Outcome.INFEASIBLE:
             return
         node = node._replace(low=low, high=high)
@@ -262,7 +220,7 @@ class Tree:
         if not self._reaches(relaxed.bound + changes):
             return
         rounded = self._rounded(relaxed.w, low, high)
-        squared = self.offer(rounded, self._lattice.at(rounded, relaxed.q))
+        squared = self.offer(rounded, self.lattice.at(rounded, relaxed.q))
         if squared <= relaxed.bound + changes or not self._reaches(relaxed.bound + changes):
             return
         self._branch(node, relaxed, rounded)
@@ -271,45 +229,48 @@ class Tree:
         """Leave out levels whose cells are farther than the best design; None if none is left."""
         if not np.isfinite(budget):
             return node.low, node.high
-        low, high = node.low.copy(), node.high.copy()
-        room = np.sqrt(max(budget, 0.0)) * self._cells.deviations * (1.0 + _SAME)
-        for j, ends in enumerate(self._lattice.ends):
-            if j in self._costs:
-                continue
-            near = self._x[self._lattice.positions[j]]
-            low[j] = max(low[j], np.searchsorted(ends, near - room[j], side="left"))
-            high[j] = min(high[j], np.searchsorted(ends, near + room[j], side="right"))
+        if self._reach is None or self._reach[0] != budget:
+            room = np.sqrt(max(budget, 0.0)) * self.cells.deviations * (1.0 + _SAME)
+            near = self.x[self.lattice.positions]
+            first, last = np.zeros_like(node.low), self._top.copy()
+            for j, ends in enumerate(self.lattice.ends):
+                if j not in self.costs:
+                    first[j] = np.searchsorted(ends, near[j] - room[j], side="left")
+                    last[j] = np.searchsorted(ends, near[j] + room[j], side="right")
+            self._reach = budget, first, last
+        low, high = np.maximum(node.low, self._reach[1]), np.minimum(node.high, self._reach[2])
         return None if np.any(low > high) else (low, high)
 
     def _rounded(self, w: Floats, low: Integers, high: Integers) -> Integers:
         """Return the levels (d,) next to w, within a range."""
         found = [
             int(np.searchsorted(ends, value, side="right"))
-            for ends, value in zip(self._lattice.ends, w, strict=True)
+            for ends, value in zip(self.lattice.ends, w, strict=True)
         ]
         return np.minimum(np.maximum(np.array(found, dtype=np.intp), low), high)
 
     def _branch(self, node: Node, relaxed: Relaxed, rounded: Integers) -> None:
         """Split a node where its relaxed solution is between levels, or in another cell."""
-        assert relaxed.w is not None and relaxed.q is not None
-        lattice, s = self._lattice, self._cells.deviations
+        assert relaxed.w is not None
+        assert relaxed.q is not None
+        lattice, s = self.lattice, self.cells.deviations
         best, score = (-1, -1), 0.0
-        cell_low, cell_high = lattice.cell(rounded)
+        cell_low, cell_high = self.cells.cell(rounded, rounded)
         q = relaxed.q[lattice.positions]
         outside = np.maximum(cell_low - q, q - cell_high) / s
         fractions = np.zeros(len(s))
-        for j in np.flatnonzero(node.low < node.high):
+        for j in np.flatnonzero(node.low < node.high).tolist():
             levels, ends = lattice.levels[j], lattice.ends[j]
             k = int(np.searchsorted(levels, relaxed.w[j], side="right")) - 1
             k = min(max(k, int(node.low[j])), int(node.high[j]) - 1)
             part = (relaxed.w[j] - levels[k]) / (levels[k + 1] - levels[k])
             fractions[j] = min(part, 1.0 - part)
             if fractions[j] > _AT_LEVEL:
-                edge = abs(float(self._x[lattice.positions[j]] - ends[k])) / s[j]
+                edge = abs(float(self.x[lattice.positions[j]] - ends[k])) / s[j]
                 value = fractions[j] * (_BOTH + edge)
                 if value > score:
-                    best, score = (int(j), k), value
-        for group in self._cells.lifted.groups:
+                    best, score = (j, k), value
+        for group in self.cells.lifted.groups:
             if fractions[group].max() > _AT_LEVEL:
                 self._split_group(node, group, relaxed)
                 return

@@ -191,6 +191,7 @@ def call_record(
         repair_iterations=repair.iterations,
         repair_distance_squared=repair.distance_squared,
         kkt_residual=repair.kkt_residual,
+        repair_open=not repair.proven,
         seconds=outcome.seconds,
         message=outcome.message.encode("utf-8", "backslashreplace").decode(),
         attempts=outcome.attempts,

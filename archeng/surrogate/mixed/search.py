@@ -68,6 +68,7 @@ class MixedAssisted(Handler[MixedSearch]):
 
     handles_simulated = True
     handles_discrete = True
+    multistart = True
     state_type = MixedSearch
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -176,6 +177,8 @@ class MixedAssisted(Handler[MixedSearch]):
             return replace(search, designs=designs, kind=TrialKind.RANDOM)
         if not holds:
             return replace(search, radius=c.RADIUS_FIRST, explored=0)
+        if self._beaten(search, past, best):  # nothing has to be shown of this one
+            return replace(search, ended=StopReason.MODEL_EXHAUSTED)
         descent = Descent(self._set, self._wide, models)
         search = self._closed(search, descent, past, best, least)
         if search.ended is None:
@@ -186,6 +189,15 @@ class MixedAssisted(Handler[MixedSearch]):
         if not len(designs):
             return search
         return replace(search, designs=designs, kind=TrialKind.RANDOM, ended=None)
+
+    def _beaten(self, search: MixedSearch, past: PastCalls, best: int) -> bool:
+        """Whether an earlier restart has a better design, or this very one."""
+        before = past.taken(slice(0, search.calls_before))
+        earlier = best_position(before, self._limits)
+        if earlier is None or not self._limits.hold(before.simulated[earlier : earlier + 1]).all():
+            return False
+        size = c.GAIN * objective_size(past, self._limits)
+        return bool(before.objectives[earlier] < past.objectives[best] + size)
 
     def _closed(
         self, search: MixedSearch, descent: Descent, past: PastCalls, best: int, least: float
