@@ -374,9 +374,9 @@ def test_a_run_simulates_nothing_that_cannot_be_bought():
     result = archeng.solve(
         build_model(aim="cost", sizes="catalogue"), simulator, max_evaluations=40, seed=1
     )
-    assert len(judged) == result.nfev == 40
+    assert 15 < len(judged) == result.nfev <= 40
     assert simulator.n_infeasible == 0
-    assert len({tuple(names) for names in judged}) == 40  # no design twice
+    assert len({tuple(names) for names in judged}) == len(judged)  # no design twice
     for names in judged:
         assert set(names) <= set(TWO_LOOP.parts)
         assert exceeded(TWO_LOOP, {"pipe": names}, budget=False) == []
