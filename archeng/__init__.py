@@ -10,7 +10,7 @@ from archeng import errors
 from archeng._version import __version__
 from archeng.adapters.minimize import minimize
 from archeng.diagnose import Diagnosis, diagnose
-from archeng.model import Model, from_nl, from_nlp, from_opti, from_pyomo, from_scipy
+from archeng.model import Item, Model, from_nl, from_nlp, from_opti, from_pyomo, from_scipy
 from archeng.progress import ProgressLine
 from archeng.pyomo_solver import register as _register_pyomo_solver
 from archeng.result import Result, Status
@@ -35,6 +35,7 @@ __all__ = [
     "Design",
     "Diagnosis",
     "Evaluation",
+    "Item",
     "Model",
     "ProgressLine",
     "Result",

@@ -270,18 +270,24 @@ def named_options(
             for name, p in parameters.items()
             if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and name not in ("self", "cls")
         ]
-        where = f"{called.__qualname__.removesuffix('.__init__')}()"
+
+        def where(arguments: tuple[Any, ...]) -> str:
+            """Say what was called: methods by the class of the object, not of its ancestor."""
+            owner, _, name = called.__qualname__.removesuffix(".__init__").rpartition(".")
+            if owner and "self" in parameters:
+                owner = type(arguments[0]).__name__
+            return f"{owner}.{name}()" if owner else f"{name}()"
 
         @functools.wraps(called)
         def checked(*arguments: P.args, **keywords: P.kwargs) -> R:
             unknown = [name for name in keywords if name not in parameters]
             if unknown:
-                raise error(unknown_options(where, unknown, options, hints))
+                raise error(unknown_options(where(arguments), unknown, options, hints))
             if len(arguments) > len(by_place):
                 names = ", ".join(f"{name}=" for name in options if name not in by_place)
                 raise error(
-                    f"{where} got {shown(arguments[len(by_place)])} without the name of an option. "
-                    f"Write the name: {names}."
+                    f"{where(arguments)} got {shown(arguments[len(by_place)])} without the name of "
+                    f"an option. Write the name: {names}."
                 )
             return called(*arguments, **keywords)
 

@@ -38,10 +38,12 @@ def loads(text: str) -> Any:
 def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
     """Return plain data: dataclasses as dictionaries, enumerations by their names.
 
-    ``without`` names fields of a dataclass that are left out. What cannot be stored is a
-    TypeError.
+    A class with ``to_stored`` and ``from_stored`` says itself what is stored of it. ``without``
+    names fields of a dataclass that are left out. What cannot be stored is a TypeError.
     """
     if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(value, "to_stored"):
+            return value.to_stored()
         stored = (f for f in fields(value) if f.name not in without)
         entries = ((f, getattr(value, f.name)) for f in stored)
         return {
@@ -122,6 +124,8 @@ def _value(annotation: Any, data: Any) -> Any:
         if _a(np.ndarray, data).dtype != dtype:
             raise ValueError(f"an array of {data.dtype} instead of {np.dtype(dtype)}")
         return data
+    if hasattr(kind, "from_stored"):
+        return kind.from_stored(data)
     if is_dataclass(kind):
         return decode(kind, data)
     if issubclass(kind, Enum):

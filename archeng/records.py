@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.model import Output, Parameter
+from archeng.model import REAL, Domain, Output, Parameter, Variable, plain_values
 
 Floats = NDArray[np.float64]
 
@@ -188,9 +188,11 @@ class Activity:
         At the best design.
     gain : float
         Estimated gain in the objective per unit of relaxation, to first order; NaN if it cannot
-        be estimated. 0 where the constraint is not active.
+        be estimated. 0 where the constraint is not active. With discrete variables it is the gain
+        by real ones, while the discrete ones are held.
     gain_error : float
-        Typical difference of that estimate from those of other models that fit the calls.
+        Typical difference of that estimate from those of other models that fit the calls. 0 with
+        a gain of NaN: no real variable is in the constraint.
     """
 
     name: str
@@ -208,6 +210,23 @@ class Activity:
     def certain(self) -> bool:
         """Whether the gain is at least twice its error."""
         return self.gain > 2 * self.gain_error
+
+
+@dataclass(frozen=True)
+class NeighbourAtBest:
+    """The best design with one discrete variable at the next value of its list, or another row.
+
+    Attributes
+    ----------
+    variable, value : str
+    violated : dict
+        By how much it violates explicit constraints, by their names, with all other variables as
+        they are.
+    """
+
+    variable: str
+    value: str
+    violated: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -239,13 +258,19 @@ class ParameterSensitivity:
 
 @dataclass(frozen=True)
 class VariableAtBest:
-    """A scalar variable at the best design."""
+    """A scalar variable at the best design; ``value`` is its flat number."""
 
     name: str
     value: float
     lower: float
     upper: float
     unit: str
+    domain: Domain = REAL
+
+    @property
+    def written(self) -> Any:
+        """The value as the engineer writes it: a number, or the name of a row."""
+        return self.domain.plain(self.value)
 
 
 @dataclass(frozen=True)
@@ -289,13 +314,14 @@ def entries_of(output: Output, value: Any) -> dict[str, Any]:
 def call_table(
     calls: Sequence[CallRecord],
     columns: Sequence[str],
-    variables: Sequence[str],
+    variables: Sequence[Variable],
     outputs: Sequence[Output] = (),
 ) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of calls: fields of the records, extras, designs.
 
     An extra that a call lacks is None. A variable that is named like another column gets
-    ``design.`` in front. ``outputs`` are those that the model declares.
+    ``design.`` in front; rows of tables are there by their names. ``outputs`` are those that the
+    model declares.
     """
     all_extras = [extras_of(call, outputs) for call in calls]
     extra = list(dict.fromkeys(name for extras in all_extras for name in extras))
@@ -303,5 +329,6 @@ def call_table(
     rows = []
     for call, extras in zip(calls, all_extras, strict=True):
         fields = (getattr(call, name) for name in columns)
-        rows.append([*fields, *map(extras.get, extra), *map(float, call.x)])
-    return [*taken, *(f"design.{name}" if name in taken else name for name in variables)], rows
+        rows.append([*fields, *map(extras.get, extra), *plain_values(variables, call.x)])
+    names = (name for v in variables for name in v.element_names())
+    return [*taken, *(f"design.{name}" if name in taken else name for name in names)], rows

@@ -19,6 +19,7 @@ from archeng.records import (
     CallRecord,
     Floats,
     Generation,
+    NeighbourAtBest,
     OutputAtBest,
     ParameterSensitivity,
     RowAtBest,
@@ -51,7 +52,8 @@ class Result:
     Attributes
     ----------
     x : ndarray
-        Best design as a flat vector, fixed variables included.
+        Best design as a flat vector, fixed variables included; rows of tables by their numbers
+        (``design`` has them by their names).
     fun : float
         Its objective.
     status : Status
@@ -81,7 +83,10 @@ class Result:
     declared_outputs : tuple of Output
         Outputs that the model declares, with their units.
     sensitivities : tuple of ParameterSensitivity
-        How the best objective changes with each parameter, to first order.
+        How the best objective changes with each parameter, to first order; with discrete variables
+        while these are held.
+    neighbours : tuple of NeighbourAtBest
+        The next values of discrete variables, and which explicit constraints they would violate.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
     """
@@ -106,6 +111,7 @@ class Result:
     objective_name: str = ""
     objective_formula: str = ""
     sensitivities: tuple[ParameterSensitivity, ...] = ()
+    neighbours: tuple[NeighbourAtBest, ...] = ()
 
     @property
     def design(self) -> Design:
@@ -153,7 +159,7 @@ class Result:
         """Every scalar variable with its bounds; values are NaN if there is no design."""
         values = iter(self.x)
         return [
-            VariableAtBest(name, float(next(values)), float(lower), float(upper), v.unit)
+            VariableAtBest(name, float(next(values)), float(lower), float(upper), v.unit, v.domain)
             for v in self.variables
             for name, lower, upper in zip(v.element_names(), v.lower, v.upper, strict=True)
         ]
@@ -240,14 +246,14 @@ class Result:
         """Return every call as a `pandas.DataFrame`: one row per call, one column per variable.
 
         Simulated constraints and outputs are columns ``constraints.NAME`` and ``outputs.NAME``;
-        declared vectors have one for each entry, such as ``outputs.stress[0]``.
+        declared vectors have one for each entry, such as ``outputs.stress[0]``. Values of
+        discrete variables are as they were written, rows of tables by their names.
         """
         needed("pandas", "pandas", SettingsError)
         import pandas
 
         columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
-        names = [v.name for v in self.variables_at_best]
-        header, rows = call_table(self.evaluations, columns, names, self.declared_outputs)
+        header, rows = call_table(self.evaluations, columns, self.variables, self.declared_outputs)
         return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:

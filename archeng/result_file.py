@@ -18,10 +18,12 @@ import numpy as np
 from archeng.checks import file_path
 from archeng.codec import decode
 from archeng.errors import ResultFileError
+from archeng.model import has_discrete, plain_values
 
 _FORMAT = "archeng-result"
 _VERSION = 2  # of the format that is written
 _READABLE = (1, _VERSION)
+_BY_NAME = "design"  # with discrete variables: the best design with names of rows
 
 Record = TypeVar("Record")
 
@@ -29,6 +31,10 @@ Record = TypeVar("Record")
 def write_result(result: Any, path: str | Path) -> None:
     """Write a result: what :meth:`archeng.Result.save` does."""
     data = {"format": _FORMAT, "version": _VERSION, **_encoded(result)}
+    if has_discrete(result.variables):
+        data[_BY_NAME] = _encoded(_design(result))
+    if not data["neighbours"]:
+        del data["neighbours"]  # only with discrete variables
     text = json.dumps(data, allow_nan=False)
     try:
         file_path("path", path, ResultFileError).write_text(text, encoding="utf-8")
@@ -46,6 +52,7 @@ def read_result(kind: type[Record], path: str | Path) -> Record:
     if not isinstance(data, dict) or data.pop("format", None) != _FORMAT:
         raise ResultFileError(f"{path}: not an archeng result file.")
     version = data.pop("version", None)
+    data.pop(_BY_NAME, None)  # the same as x
     if version not in _READABLE:
         raise ResultFileError(f"{path}: file version {version}, this archeng reads {_VERSION}.")
     try:
@@ -57,10 +64,18 @@ def read_result(kind: type[Record], path: str | Path) -> Record:
     return result  # type: ignore[no-any-return]
 
 
+def _design(result: Any) -> dict[str, Any]:
+    """Return the best design as the engineer wrote it, for other programs."""
+    names = (name for v in result.variables for name in v.element_names())
+    return dict(zip(names, plain_values(result.variables, result.x), strict=True))
+
+
 def _encoded(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, Enum):
         return value.name
+    if hasattr(value, "to_stored"):
+        return _encoded(value.to_stored())
     if is_dataclass(value):
         return {f.name: _encoded(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, np.ndarray):

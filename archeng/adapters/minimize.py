@@ -41,6 +41,7 @@ def minimize(
     constraints: Any = (),
     callback: Callable[..., Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    integrality: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     tolerance: float | None = None,
     **keywords: Any,
@@ -53,7 +54,7 @@ def minimize(
         ``fun(x, *args)`` returns the objective; an exception or NaN is a failed call.
     x0 : array_like, shape (n,)
         Where to begin; it is repaired if it violates constraints, which must be defined there.
-    bounds, constraints, names, tolerance
+    bounds, constraints, integrality, names, tolerance
         As in :func:`archeng.from_scipy`. They hold at every call of ``fun``; constraint functions
         are called far more often, also where they are violated. Derivatives that are not given are
         **finite differences**.
@@ -85,9 +86,8 @@ def minimize(
     wanted = _keywords(options, keywords)
     function("fun", fun)
     title = getattr(fun, "__name__", type(fun).__name__)
-    model = from_scipy(
-        x0, bounds=bounds, constraints=constraints, names=names, tolerance=tolerance, name=title
-    )
+    limits = {"bounds": bounds, "constraints": constraints, "integrality": integrality}
+    model = from_scipy(x0, **limits, names=names, tolerance=tolerance, name=title)
     if callback is not None:
         wanted["callback"] = _on_runs(callback)
     objective = partial(_objective, fun, args if isinstance(args, tuple) else (args,))

@@ -46,7 +46,7 @@ from archeng.adapters.openmdao_formulas import (
 )
 from archeng.checks import needed, unknown_options
 from archeng.errors import ModelError, SettingsError
-from archeng.model import Model
+from archeng.model import INTEGER, REAL, Model, rounded
 from archeng.options import OPTION_NAMES, OPTIONS, RESUME_NAMES
 from archeng.result import Result, Status
 from archeng.runner import resume, solve
@@ -63,6 +63,7 @@ _INFINITE = 1e30  # OpenMDAO's own infinity
 _DEVIATION = 0.2  # initial deviation of a variable without both bounds, per max(ref, |start|)
 _SUPPORTED = (
     "optimization", "inequality_constraints", "equality_constraints", "two_sided_constraints",
+    "integer_design_vars",
 )  # fmt: skip
 _DECLARED = ("max_evaluations", "max_time", "target", "seed", "restarts", "settings", "journal")
 _OF_OPENMDAO = {"simulated", "start", "sense", "simulator_takes", "workers", "timeout"}
@@ -98,6 +99,7 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
     negative ``scaler`` or ``ref`` is maximised. Scaling of the variables does not change the
     search, except that ``ref`` is the typical size of a variable without bounds. Constraints
     declared ``linear=True`` are simulated like the others: write them as explicit ones instead.
+    Discrete variables of OpenMDAO are integers, and need both bounds.
     The model runs in this process only, one design at a time. Designs are certified in the units
     of ``add_design_var``; OpenMDAO then converts them to the units of the model, which rounds.
     """
@@ -202,8 +204,8 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         model = Model(self.options["name"])
         symbols = {}
         for name, meta in self._designvars.items():
-            size = int(meta["size"])
             x = np.asarray(start[name], dtype=float).reshape(-1)
+            size = x.size
             low, high = _bounds(meta, size)
             unit = 1 / np.abs(_scaler(meta))
             width = np.where(
@@ -211,11 +213,13 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
             )
             width = np.where(width > 0, width, unit)  # fixed: not used
             values = {"lower": low, "upper": high, "start": x, "scale": width}
-            symbols[name] = model.variable(
+            options = {k: v[0] if size == 1 else v for k, v in values.items()}
+            whole = INTEGER if name in self._designvars_discrete else REAL
+            symbols[name], _ = model.declare(
                 name,
                 shape=() if size == 1 else size,
                 unit=meta["units"] or "",
-                **{k: v[0] if size == 1 else v for k, v in values.items()},
+                **rounded(whole, **options),
             )
         for name, (formula, limits) in self._explicit.items():
             code = getattr(formula, "__code__", None)
@@ -254,10 +258,15 @@ class ArchengDriver(_driver.Driver):  # type: ignore[misc]
         """Return the design variables of OpenMDAO."""
         found = {}
         for name, meta in self._designvars.items():
-            size, factor = int(meta["size"]), meta.get("unit_scaler")
+            size, factor = self._size(name, meta), meta.get("unit_scaler")
             low, high = _bounds(meta, size)
             found[name] = Declared(size, meta["units"], low, high, factor or 1.0)
         return found
+
+    def _size(self, name: str, meta: Mapping[str, Any]) -> int:
+        """Return the number of entries; OpenMDAO does not count those of discrete variables."""
+        discrete = name in self._designvars_discrete
+        return int(np.size(self._problem().get_val(name))) if discrete else int(meta["size"])
 
     def _start(self, model: Model) -> dict[str, Any]:
         """Return the values of the design variables, in the shapes of the model."""

@@ -59,6 +59,11 @@ def with_bounds(model: Model, declared: Mapping[str, Declared]) -> Model:
                 f"Variable {v.name!r} has {v.size} entries, unit {v.unit!r}; add_design_var says "
                 f"{there.size}, {there.units!r}. They must agree."
             )
+        if v.domain.table is not None:
+            raise ModelError(
+                f"Variable {v.name!r} is a row of a table, and OpenMDAO sets numbers: use "
+                "model.integer() or model.choice(), and look the row up in the component."
+            )
         low, high = (
             side.reshape(v.shape).reshape(-1, order="F") for side in (there.lower, there.upper)
         )

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from archeng.checks import needed
 from archeng.errors import SettingsError
+from archeng.model import Domain
 from archeng.records import CallRecord, extras_of, parameters_of
 from archeng.result import Result
 
@@ -132,12 +135,16 @@ def _about(result: Result) -> dict[str, Any]:
 
 def _trials(result: Result) -> Iterator[Any]:
     ranges, constraints, begin = _ranges(result), _constraints(result), _begin(result)
+    domains = _domains(result)
     for call in result.evaluations:
         values = [value(call) for _, value in constraints] if call.good else []
         trial = optuna.trial.create_trial(
             state=optuna.trial.TrialState.COMPLETE if call.good else optuna.trial.TrialState.FAIL,
             value=call.objective if call.good else None,
-            params=dict(zip(ranges, map(float, call.x), strict=True)),
+            params={
+                name: _value(domain, float(number))
+                for name, domain, number in zip(ranges, domains, call.x, strict=True)
+            },
             distributions=ranges,
             user_attrs=_attributes(call, result),
             system_attrs={"constraints": values} if values else None,
@@ -151,12 +158,41 @@ def _trials(result: Result) -> Iterator[Any]:
 def _ranges(result: Result) -> dict[str, Any]:
     """Distributions of the variables: their bounds, else the range of the simulated designs."""
     ranges = {}
+    domains = _domains(result)
     for i, v in enumerate(result.variables_at_best):
         seen = [float(call.x[i]) for call in result.evaluations]
         ends = [end for end in (v.lower, v.upper) if math.isfinite(end)]
+        if domains[i].is_discrete:
+            ranges[v.name] = _discrete(domains[i], [*ends, *seen])
+            continue
         within = [*ends, *seen] or [0.0]  # handlers may simulate outside
         ranges[v.name] = optuna.distributions.FloatDistribution(min(within), max(within))
     return ranges
+
+
+def _domains(result: Result) -> list[Domain]:
+    """Domain of each scalar variable."""
+    return [v.domain for v in result.variables for _ in range(v.size)]
+
+
+def _value(domain: Domain, number: float) -> Any:
+    """Return a value as Optuna has it: numbers, and names of rows."""
+    value = domain.value(number)
+    return str(value) if isinstance(value, str) else value
+
+
+def _discrete(domain: Domain, ends: Sequence[float]) -> Any:
+    """Distribution of a discrete variable between its ends: numbers in equal steps, or a list."""
+    levels = domain.levels_between(min(ends), max(ends))
+    assert levels is not None
+    values = [_value(domain, number) for number in levels.tolist()]
+    steps = set(np.diff(levels).tolist())
+    if domain.table is not None or len(steps) > 1:
+        return optuna.distributions.CategoricalDistribution(values)
+    step = steps.pop() if steps else 1
+    if all(isinstance(v, int) for v in values):
+        return optuna.distributions.IntDistribution(values[0], values[-1], step=int(step))
+    return optuna.distributions.FloatDistribution(values[0], values[-1], step=step)
 
 
 def _constraints(result: Result) -> list[tuple[str, Callable[[CallRecord], float]]]:

@@ -30,7 +30,7 @@ from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError, SimulatorError
 from archeng.handlers.arch import adapt_alpha, begin, repair_population
 from archeng.ledger import Ledger
-from archeng.model import as_model, compile_model, refuse_wide
+from archeng.model import FeasibleSet, as_model, compile_model, refuse_wide
 from archeng.outcomes import Limits
 from archeng.ranking import total_order
 from archeng.repair import Repairer
@@ -70,7 +70,8 @@ class Arch:
     Raises
     ------
     SettingsError
-        The strategy handles constraints itself, or has another number of variables.
+        The strategy handles constraints itself or has another number of variables, or the model
+        has discrete ones.
     InfeasibleModelError
         No feasible design was found.
     """
@@ -80,8 +81,7 @@ class Arch:
         self, es: Any, model: Any, *, settings: Settings | None = None, seed: int = 0
     ) -> None:
         self.es = es
-        self._set = compile_model(as_model(model, objective=False))
-        refuse_wide(self._set)
+        self._set = _compiled(model)
         _check(es, self._set.n, self._set.free_names)
         self._settings = settings or Settings()
         self._repairer = Repairer(self._set, self._settings)
@@ -123,8 +123,7 @@ class Arch:
         seed : int
             Of the search for the first feasible design.
         """
-        fs = compile_model(as_model(model, objective=False))
-        refuse_wide(fs)
+        fs = _compiled(model)
         width = deviations(fs)
         sigma = float(np.exp(np.mean(np.log(width))))
         first = fs.start
@@ -269,6 +268,19 @@ def stand_ins(objectives: Floats, order: Any) -> Floats:
     result = np.empty(len(values))
     result[order] = values
     return result
+
+
+def _compiled(model: Any) -> FeasibleSet:
+    """Compile a model of real variables."""
+    fs = compile_model(as_model(model, objective=False))
+    refuse_wide(fs)
+    if fs.lattice is not None:
+        names = [fs.free_names[i] for i in fs.lattice.positions]
+        raise SettingsError(
+            f"pycma samples real numbers, and {', '.join(names)} are discrete: use "
+            "archeng.solve(), whose strategy knows the values that they may take."
+        )
+    return fs
 
 
 def _check(es: Any, n: int, names: Sequence[str]) -> None:

@@ -11,17 +11,20 @@ from typing import Any
 import click
 
 from archeng.cli import flags
-from archeng.cli.output import by_name, limits_text, write, write_json
+from archeng.cli.output import by_name, limits_text, value_text, write, write_json
 from archeng.cli.study_file import StudyFile
-from archeng.cli.study_import import find_model, imported, opened
+from archeng.cli.study_import import import_options, opened
 from archeng.cli.targets import study_or_file
 from archeng.diagnose import Diagnosis, diagnose
 from archeng.errors import InfeasibleModelError, ModelError, SettingsError
 from archeng.journal import is_database, opened_journal
 from archeng.model import (
+    REAL,
+    Domain,
     FeasibleSet,
     Model,
     as_model,
+    bound_domains,
     compile_model,
     formulas_of,
     model_formulas,
@@ -34,6 +37,7 @@ from archeng.model import (
 from archeng.options import LIMIT_NAMES, OPTIONS
 from archeng.progress import duration
 from archeng.runner import solve
+from archeng.runner.options import full_start
 from archeng.runner.setup import check_limits_and_sense
 from archeng.runner.stored import stored_model
 from archeng.sampling import deviations
@@ -117,8 +121,10 @@ def check(
 def _load_model(path: Path, name: str | None) -> Model:
     """Return the model of an .nl file, of a Python file, or of a journal."""
     if path.suffix == ".py":
-        with imported(path) as module:
-            return as_model(find_model(module, name), objective=False)
+        with opened(path, name) as study:
+            own = isinstance(study.model, Model)
+            more = {} if own else import_options(study.options)
+            return as_model(study.model, objective=False, **more)
     if not path.is_file():
         raise ModelError(f"{path}: no such file.")
     if name is not None:
@@ -165,6 +171,8 @@ def _of_study(
         if check_model is not None:
             check_model(model)
         check_limits_and_sense(model, target.options, simulator)
+        if "start" in target.options:
+            full_start(model, target.options["start"])
         yield model, _study_data(target)
 
 
@@ -188,11 +196,12 @@ def _study_data(study: StudyFile) -> dict[str, Any]:
 
 def _tables(model: Model, fs: FeasibleSet, objective: bool) -> str:
     """Variables as declared; rows as compiled, with their kinds; formulas, also the objective."""
+    domains = bound_domains(model.variables)
     rows = [
         (
             info.name,
             f"{info.kind.value} equality" if info.equality else info.kind.value,
-            *_limits(low, high, info.equality),
+            *_limits(low, high, info.equality, domains.get(info.name, REAL)),
             info.source or "-",
         )
         for info, low, high in zip(fs.rows, fs.lower, fs.upper, strict=True)
@@ -223,10 +232,10 @@ def _quantities(model: Model) -> dict[str, Any]:
     }
 
 
-def _limits(low: float, high: float, equality: bool) -> tuple[str, str]:
+def _limits(low: float, high: float, equality: bool, domain: Domain) -> tuple[str, str]:
     """Limits of a row; of an equality the value and its tolerance."""
     if not equality:
-        return number(low), number(high)
+        return domain.bound_shown(low), domain.bound_shown(high)
     middle = (low + high) / 2
     return f"{number(middle)} +- {(high - low) / 2:.3g}", number(middle)
 
@@ -273,7 +282,7 @@ def _call_lines(call: Mapping[str, Any]) -> Iterator[str]:
         unit = call["units"].get(name)
         yield f"  {name} = {value}{f' {unit}' * bool(unit)} (output)"
     for name, value in call["design"].items():
-        yield f"  at {name} = {value:.10g}"
+        yield f"  at {name} = {value_text(value)}"
     if call["max_evaluations"] is not None:
         total = duration(call["seconds_for_the_budget"])
         yield (

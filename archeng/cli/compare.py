@@ -193,7 +193,7 @@ def _designs(runs: Runs) -> str:
     return "\n\n".join(table for table in tables if table)
 
 
-def _side_by_side(title: str, columns: Mapping[str, Mapping[str, float]]) -> str:
+def _side_by_side(title: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a table with a row for each name that a column has; empty without any."""
     names = dict.fromkeys(name for column in columns.values() for name in column)
     if not names:

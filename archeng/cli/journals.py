@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from archeng.cli import flags
-from archeng.cli.output import by_name, write, write_json
+from archeng.cli.output import by_name, value_text, write, write_json
 from archeng.cli.targets import JournalRun, journal_of
 from archeng.dashboard import serve
 from archeng.errors import JournalError, SettingsError
@@ -78,7 +78,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     if best is not None:
         yield f"best objective{f' ({goal})' * bool(goal)}: {best['objective']:.10g}"
         for name, value in best["design"].items():
-            yield f"  {name} = {value:.10g}"
+            yield f"  {name} = {value_text(value)}"
         for name, value in best["constraints"].items():
             yield f"  {name} = {value:.10g} (simulated constraint)"
         for name, value in best["declared_outputs"].items():
@@ -229,8 +229,9 @@ def _created(path: Path) -> Any:
 
 
 def _write_csv(result: Result, stream: Any) -> None:
-    names = list(by_name(result, result.x))
-    header, rows = call_table(result.evaluations, _COLUMNS, names, result.declared_outputs)
+    header, rows = call_table(
+        result.evaluations, _COLUMNS, result.variables, result.declared_outputs
+    )
     csv.writer(stream).writerows(map(cell, row) for row in (header, *rows))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from archeng.errors import SettingsError
+from archeng.model import plain_values
 from archeng.plain_text import visible
 from archeng.records import parameters_of
 from archeng.result import Result
@@ -53,10 +54,15 @@ def check_place(flag: str, path: str | None) -> None:
         raise SettingsError(f"{flag} {path}: there is no such directory, or it is one.")
 
 
-def by_name(result: Result, x: Any) -> dict[str, float]:
-    """Return a vector of a run as numbers by the names of their variables."""
+def by_name(result: Result, x: Any) -> dict[str, Any]:
+    """Return a vector of a run by the names of its variables, as the engineer wrote values."""
     names = (name for v in result.variables for name in v.element_names())
-    return dict(zip(names, map(float, x), strict=True))
+    return dict(zip(names, plain_values(result.variables, x), strict=True))
+
+
+def value_text(value: Any) -> str:
+    """Return a value of a design for a terminal."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def result_data(result: Result, journal: Any = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from archeng.checks import Check, did_you_mean
 from archeng.errors import SettingsError, StudyFileError
+from archeng.model import IMPORT_OPTIONS
 from archeng.options import OPTIONS, two_limits
 from archeng.settings import HANDLER_OPTIONS, Settings
 
@@ -116,6 +117,9 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         }
     if data.get("parameters"):
         options["parameters"] = dict(data["parameters"])
+    if data.get("start"):
+        options["start"] = dict(data["start"])
+    options |= data.get("import", {})
     if data.get("settings"):
         options["settings"] = Settings(**data["settings"])
     workers = None
@@ -279,7 +283,23 @@ def _parameter(key: str, value: Any) -> None:
         )
 
 
-_OF_ANY_NAME: Mapping[str, Check] = {"simulated": _limits, "parameters": _parameter}
+def _start(key: str, value: Any) -> None:
+    """Check where a variable begins: ``8``, ``"IPE 200"``, or a list for a vector."""
+    entries = np.array(value, dtype=object).reshape(-1).tolist()
+    for entry in entries if not isinstance(value, dict) else [value]:
+        number = isinstance(entry, int | float) and np.isfinite(entry)
+        if not number and not isinstance(entry, str):
+            raise SettingsError(
+                f'{key} must be a number, a name such as "IPE 200", or a list of them, got '
+                f"{value!r}."
+            )
+
+
+_OF_ANY_NAME: Mapping[str, Check] = {
+    "simulated": _limits,
+    "parameters": _parameter,
+    "start": _start,
+}
 """Sections whose keys are names of the model, with the check of their values."""
 
 _FILES: Mapping[str, Check] = {
@@ -296,10 +316,16 @@ def _section(name: str) -> dict[str, Check]:
     return {o.name: o.check for o in OPTIONS.values() if o.section == name}
 
 
+def _imported(key: str, value: Any) -> Any:
+    """Leave the check to the importer."""
+    return value
+
+
 SECTIONS: Mapping[str, Mapping[str, Check] | None] = {
     "study": {k: c for k, c in _FILES.items() if k != "journal"} | _section("study"),
     "run": _section("run") | {"journal": _journal, "workers": _workers},
     **dict.fromkeys(_OF_ANY_NAME),
+    "import": dict.fromkeys(IMPORT_OPTIONS, _imported),
     "settings": {f.name: f.metadata["check"] for f in fields(Settings)},
 }
 """Every key of every section, with its check."""

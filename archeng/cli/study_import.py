@@ -22,7 +22,7 @@ import cloudpickle
 from archeng.checks import did_you_mean
 from archeng.cli.study_file import StudyFile
 from archeng.errors import ArchengError, ModelError
-from archeng.model import Model, as_model, is_importable, is_pyomo, of_casadi
+from archeng.model import IMPORT_OPTIONS, Model, as_model, is_importable, is_pyomo, of_casadi
 
 _USUAL = ("model", "make_model", "build_model", "create_model")  # names of models in files
 
@@ -47,7 +47,9 @@ class OpenStudy:
     def with_parameters(self, typed: Mapping[str, Any] | None = None) -> Model:
         """Return the model with the values of its parameters."""
         values = self.parameters(typed)
-        model = as_model(self.model, objective=self.simulator is None, parameters=tuple(values))
+        more = {} if isinstance(self.model, Model) else import_options(self.options)
+        objective = self.simulator is None
+        model = as_model(self.model, objective=objective, parameters=tuple(values), **more)
         return model.with_parameters(values) if values else model
 
 
@@ -80,7 +82,8 @@ def _from_toml(
     _send_by_value(study.folder, own)
     _check_parameters(study, model)
     options = {**study.options, "journal": study.journal}
-    return OpenStudy(_named(model, study.name, simulator), simulator, options, workers)
+    model = _named(model, study.name, simulator, options)
+    return OpenStudy(model, simulator, options, workers)
 
 
 @contextlib.contextmanager
@@ -125,12 +128,14 @@ def _object(module: ModuleType, name: str) -> Any:
     return getattr(module, name)
 
 
-def _named(model: Any, name: str | None, simulator: Any) -> Any:
-    """Give the model the name of the study."""
+def _named(model: Any, name: str | None, simulator: Any, options: dict[str, Any]) -> Any:
+    """Give the model the name of the study; an imported one takes its options."""
     if name is None:
         return model
     if not isinstance(model, Model) and not is_pyomo(model):
-        model = as_model(model, objective=simulator is None)
+        model = as_model(model, objective=simulator is None, **import_options(options))
+        for key in import_options(options):
+            del options[key]
     model.name = name
     return model
 
@@ -153,6 +158,11 @@ def _send_by_value(folder: Path, simulator: ModuleType | None) -> None:
                 cloudpickle.dumps(module)
             except Exception:  # objects may raise anything
                 cloudpickle.unregister_pickle_by_value(module)
+
+
+def import_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those options that are for the importer of a model, such as bounds of a dictionary."""
+    return {name: value for name, value in options.items() if name in IMPORT_OPTIONS}
 
 
 def _options_of(module: ModuleType) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class JournalRun:
         return options
 
     @property
-    def design(self) -> dict[str, float]:
+    def design(self) -> dict[str, Any]:
         """The best design by name; empty if there is none."""
         return {} if self.best is None else by_name(self.result, self.best.x)
 

@@ -4,7 +4,9 @@ Read `examine.py` first: the order of events. `limits.py` is a model as limits t
 one by one; `oracle.py` answers whether some of them can hold together, with proofs by `elastic.py`
 (linear programs, IPOPT), `intervals.py` and `terms.py`; `conflict.py` reduces a conflict until it
 is minimal, `explain.py` says it in the words of the engineer; `findings.py` and `designs.py` look
-at rows, designs and regions; `diagnosis.py` is the result and its text.
+at rows, designs and regions; `diagnosis.py` is the result and its text. Discrete variables:
+`discrete.py` goes on where the diagnosis of the model with real ones ends, `level_tree.py` answers
+whether limits can hold together at levels, `integrality.py` names the conflict.
 """
 
 from archeng.diagnose.diagnosis import Change, Conflict, Diagnosis, Finding, Member, Region, Share

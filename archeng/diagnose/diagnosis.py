@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
-from archeng.model import number, text_table
+from archeng.diagnose.conflict_text import MOST, conflict_text, listed
 
-_MOST = 8  # findings of one kind that are listed
 _TITLES = {  # findings of a diagnosis in the order of its text
     "unlimited": "variables that nothing limits",
     "dependent": "equalities that depend on others",
@@ -17,7 +16,9 @@ _TITLES = {  # findings of a diagnosis in the order of its text
     "redundant": "redundant",
     "undefined": "undefined in part of the box",
     "badly_scaled": "badly scaled",
+    "unusable": "values that no design can take",
 }
+_OF_DISCRETE = ("discrete_variables", "unusable")  # fields that models of real variables lack
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Member:
-    """A row or bound that takes part in a conflict.
+    """A row, bound or discrete variable that takes part in a conflict.
 
     Attributes
     ----------
     name : str
         Of the row, or of the variable for a bound.
     demand : str
-        What it asks for, such as ``<= 250`` or ``== 3 +- 1e-06``.
-    kind : {"row", "bound"}
+        What it asks for, such as ``<= 250``, ``== 3 +- 1e-06`` or ``a whole number from 0 to 9``.
+    kind : {"row", "bound", "discrete"}
     source : str
         Where the row was written.
     change : Change or None
@@ -53,7 +54,8 @@ class Member:
         A point at which all other members hold (to 1e-8 of what a row changes over the box):
         without this one there is no conflict. What is no member need not hold there.
     note : str
-        More about it: that the row is undefined where the others hold, or to check its units.
+        More about it: that the row is undefined where the others hold, or to check its units; of
+        a discrete variable, which other values would do.
     """
 
     name: str
@@ -62,13 +64,15 @@ class Member:
     source: str
     change: Change | None
     alone: Change | None
-    witness: Mapping[str, float] | None
+    witness: Mapping[str, Any] | None
     note: str = ""
 
     @property
     def label(self) -> str:
         """How it is spoken of, such as ``volume`` or ``x >= 2 (bound)``."""
-        return self.name if self.kind == "row" else f"{self.name} {self.demand} (bound)"
+        if self.kind == "bound":
+            return f"{self.name} {self.demand} (bound)"
+        return self.name if self.kind == "row" else f"{self.name} (discrete)"
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,9 @@ class Conflict:
     assumed : tuple of str
         Signs and fixed values of variables that were taken for granted.
     proof : str
-        "linear program" or "interval arithmetic" if it is certain; empty if a search from many
-        starts found no point at which the members hold together.
+        "linear program", "interval arithmetic", "trying all combinations" or "branch and bound" if
+        it is certain; empty if a search from many starts found no point at which the members hold
+        together.
     minimal : bool
         Whether each member has a witness.
     """
@@ -101,6 +106,11 @@ class Conflict:
     def rows(self) -> tuple[str, ...]:
         """Names of the member rows, without bounds."""
         return tuple(m.name for m in self.members if m.kind == "row")
+
+    @property
+    def discrete(self) -> tuple[str, ...]:
+        """Names of the discrete variables without which there would be no conflict."""
+        return tuple(m.name for m in self.members if m.kind == "discrete")
 
 
 @dataclass(frozen=True)
@@ -184,11 +194,16 @@ class Diagnosis:
         False if there were too many pieces to tell them all apart.
     notes : tuple of str
         What compiling changed.
+    discrete_variables : int
+        How many of the free variables are discrete. Degrees of freedom and findings about rows are
+        those of the model with all variables real.
+    unusable : tuple of Finding
+        Values of discrete variables that no design can take, by proof.
     """
 
     name: str
     feasible: bool
-    design: Mapping[str, float] | None
+    design: Mapping[str, Any] | None
     proof: str
     attempts: int
     conflicts: tuple[Conflict, ...]
@@ -206,6 +221,8 @@ class Diagnosis:
     regions: tuple[Region, ...] = ()
     all_regions_tried: bool = True
     notes: tuple[str, ...] = ()
+    discrete_variables: int = 0
+    unusable: tuple[Finding, ...] = ()
 
     @property
     def conflict(self) -> Conflict | None:
@@ -214,13 +231,14 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; numbers that are not finite become None."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        skipped = () if self.discrete_variables else _OF_DISCRETE
+        return {name: _plain(value) for name, value in vars(self).items() if name not in skipped}
 
     def __str__(self) -> str:
         parts = [_freedom(self)] if self.feasible else []
         parts.append(_verdict(self))
         total = len(self.conflicts)
-        parts += [_conflict(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
+        parts += [conflict_text(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
         parts.append("\n".join((*_share(self), *_regions(self))))
         parts += [_findings(title, getattr(self, name)) for name, title in _TITLES.items()]
         return "\n\n".join(part for part in parts if part)
@@ -241,14 +259,21 @@ def _plain(value: Any) -> Any:
 
 def _verdict(d: Diagnosis) -> str:
     if d.design is not None:
-        lines = [f"  {name} = {value:.10g}" for name, value in d.design.items()]
+        lines = [f"  {name} = {_value(value)}" for name, value in d.design.items()]
         return "\n".join(["feasible design: found", *lines])
     if d.proof:
-        return f"feasible design: NONE FOUND, and there is none (proved by {d.proof})"
+        even = ""
+        if d.discrete_variables and not any(c.discrete for c in d.conflicts):
+            even = ", even if all variables could be real numbers"
+        return f"feasible design: NONE FOUND, and there is none{even} (proved by {d.proof})"
     return (
         f"feasible design: NONE FOUND in {d.attempts} searches from different starts "
         "(which is no proof that there is none)"
     )
+
+
+def _value(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:.10g}"
 
 
 def _freedom(d: Diagnosis) -> str:
@@ -257,51 +282,8 @@ def _freedom(d: Diagnosis) -> str:
     return (
         f"degrees of freedom: {d.degrees_of_freedom} = {d.free_variables} free variables - "
         f"{d.independent_equalities} of {d.equalities} equalities{more}"
+        + (f"; {d.discrete_variables} of the variables are discrete" * bool(d.discrete_variables))
     )
-
-
-def _conflict(conflict: Conflict, i: int, total: int) -> str:
-    title = "conflict" if total == 1 else f"conflict {i} of {total}"
-    size = len(conflict.members)
-    several = f"these {size} constraints cannot hold together"
-    what = several if size > 1 else "this constraint cannot hold"
-    proof = conflict.proof
-    certain = f"proved by {proof}" if proof else "no point was found where they do"
-    if not conflict.minimal:
-        certain += "; perhaps not all of them are needed"
-    elif size > 1:
-        certain += "; without any one of them the others can"
-    rows = [(m.label, m.demand if m.kind == "row" else "", m.source or "-")
-            for m in conflict.members]  # fmt: skip
-    table = text_table(("constraint", "asks for", "source"), rows)
-    lines = [f"{title}: {what} ({certain})", *(f"  {line}" for line in table.splitlines())]
-    if conflict.assumed:
-        lines.append(f"  given that {_listed(conflict.assumed)}")
-    lines += [f"  {m.name}: {m.note}" for m in conflict.members if m.note]
-    return "\n".join([*lines, *_ways_out(conflict)])
-
-
-def _ways_out(conflict: Conflict) -> list[str]:
-    """Lines with the smallest changes, all together and one by one."""
-    moved = [(m, m.change) for m in conflict.members if m.change is not None]
-    if not moved:
-        return []
-    whole = all(change.whole for _, change in moved)
-    what = "the model" if whole else "these constraints, not yet the whole model,"
-    only = moved[0][0] if len(moved) == 1 else None
-    alone = [_moved(m, m.alone) for m in conflict.members if m.alone and m is not only]
-    return [
-        f"  smallest change that makes {what} consistent:",
-        *(_moved(m, change) for m, change in moved),
-        *(["  or one of these alone:", *alone] if alone else []),
-    ]
-
-
-def _moved(member: Member, change: Change) -> str:
-    sign, old = member.demand.split()[:2]
-    more = "+" if change.limit > float(old) else "-"
-    new = f"{number(change.limit)} ({more}{change.by:.3g})"
-    return f"    {member.name} {sign} {old} -> {sign} {new}"
 
 
 def _share(d: Diagnosis) -> list[str]:
@@ -355,16 +337,10 @@ def _findings(title: str, findings: Sequence[Finding]) -> str:
         where = f" ({f.source})" if f.source else ""
         doubt = "" if f.proved else " (by sampling)"
         groups.setdefault(f.text + doubt, []).append(f"{f.name}{where}")
-    lines = [f"  {_listed(names)}: {text}" for text, names in groups.items()]
+    lines = [f"  {listed(names)}: {text}" for text, names in groups.items()]
     return "\n".join([f"{title}:", *_first(lines)])
 
 
 def _first(lines: list[str]) -> list[str]:
-    rest = [f"  ... and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
-    return lines[:_MOST] + rest
-
-
-def _listed(items: Sequence[str]) -> str:
-    if len(items) <= _MOST:
-        return ", ".join(items)
-    return ", ".join(items[:_MOST]) + f" and {len(items) - _MOST} more"
+    rest = [f"  ... and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    return lines[:MOST] + rest

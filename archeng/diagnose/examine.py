@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from archeng.diagnose import findings
 from archeng.diagnose.conflict import Core, find_core, find_cores
 from archeng.diagnose.designs import LAST_SEARCHES, DesignSearch, feasible_share
 from archeng.diagnose.diagnosis import Conflict, Diagnosis
+from archeng.diagnose.discrete import at_levels, list_texts
 from archeng.diagnose.explain import explained
 from archeng.diagnose.intervals import inner_box
 from archeng.diagnose.limits import LimitKind, LimitSystem, system_of
@@ -75,8 +78,18 @@ def diagnose(
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
+    if not any(variable.domain.is_discrete for variable in model.variables):
+        return _examine_real(model, seed, samples)[0]
+    diagnosis, oracle = _examine_real(model.relaxed(), seed, samples, list_texts(model))
+    return at_levels(model, diagnosis, oracle, np.random.default_rng(seed))
+
+
+def _examine_real(
+    model: Model, seed: int, samples: int, lists: Mapping[int, str] = MappingProxyType({})
+) -> tuple[Diagnosis, Oracle]:
+    """Examine a model of real variables; the bounds of some are ends of lists."""
     rng = np.random.default_rng(seed)
-    system = system_of(model, rng)
+    system = system_of(model, rng, lists)
     box = inner_box(system)
     if box is not None:
         system = system.focused(*box, rng)
@@ -105,9 +118,9 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         "notes": () if compiled is None else compiled.notes,
     }
     if len(designs) == 0:
-        return _infeasible(oracle, cores, common)
+        return _infeasible(oracle, cores, common), oracle
     common["share"] = feasible_share(system, samples, rng)
-    return _feasible(oracle, search, designs, common)
+    return _feasible(oracle, search, designs, common), oracle
 
 
 def _only_point(oracle: Oracle) -> Floats:

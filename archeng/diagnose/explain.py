@@ -58,7 +58,7 @@ def explained(oracle: Oracle, core: Core) -> Conflict:
         members.append(
             Member(
                 name=quantity.name,
-                demand=_demands(quantity, [system.limits[k] for k in limits]),
+                demand=demands(quantity, [system.limits[k] for k in limits]),
                 kind=str(system.limits[limits[0]].kind),
                 source=quantity.source,
                 change=next((together[k] for k in limits if k in together), None),
@@ -70,14 +70,17 @@ def explained(oracle: Oracle, core: Core) -> Conflict:
     fixed = dict.fromkeys(text for q in groups for text in system.quantities[q].fixed)
     return Conflict(
         members=tuple(members),
-        assumed=(*(statement(system, k) for k in core.signs), *fixed),
+        assumed=(*dict.fromkeys(statement(system, k) for k in core.signs), *fixed),
         proof=core.proof,
         minimal=all(m.witness is not None for m in members),
     )
 
 
 def statement(system: LimitSystem, k: int) -> str:
-    """Return a limit as a sentence: ``x >= 2``."""
+    """Return a limit as a sentence: ``x >= 2``; of a list, what is in it."""
+    quantity = system.quantities[system.limits[k].quantity]
+    if quantity.listed:
+        return f"{quantity.name} is {quantity.listed}"
     return f"{system.quantities[system.limits[k].quantity].name} {_demand(system.limits[k])}"
 
 
@@ -85,7 +88,7 @@ def _demand(limit: Limit) -> str:
     return f"{'<=' if limit.side > 0 else '>='} {number(limit.value)}"
 
 
-def _demands(quantity: Quantity, limits: list[Limit]) -> str:
+def demands(quantity: Quantity, limits: list[Limit]) -> str:
     """Return what the limits of one quantity ask for."""
     if quantity.equality:
         middle, half = (quantity.lower + quantity.upper) / 2, (quantity.upper - quantity.lower) / 2

@@ -12,7 +12,7 @@ ICLP 1999, pp. 230-244, MIT Press.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,9 @@ Interval = tuple[float, float]
 Box = list[Interval]
 RowRange = tuple[int, Graph, Interval]
 """A row, its operations, and the range in which it has to lie."""
+Levels = Mapping[int, Floats]
+ALL_REAL: Levels = {}
+"""No variable is discrete."""
 
 INF = math.inf
 ALL: Interval = (-INF, INF)
@@ -259,7 +262,15 @@ def forward(op: int, inputs: Sequence[Interval]) -> Interval:
     return ALL if rule is None else rule[0](*inputs)
 
 
-def _revise(graph: Graph, wanted: Interval, box: Box) -> None:
+def _at_levels(a: Interval, levels: Floats) -> Interval:
+    """Move the ends of a range inwards, to the numbers that a discrete variable may take."""
+    inside = levels[(levels >= a[0]) & (levels <= a[1])]
+    if not len(inside):
+        raise EmptyError
+    return float(inside[0]), float(inside[-1])
+
+
+def _revise(graph: Graph, wanted: Interval, box: Box, levels: Levels) -> None:
     """Shrink the box to where the row can lie in its range (HC4 revise)."""
     ranges = graph.evaluated(box.__getitem__, lambda c: (c, c), forward)
     ranges[-1] = meet(ranges[-1], wanted)
@@ -268,19 +279,24 @@ def _revise(graph: Graph, wanted: Interval, box: Box) -> None:
         if node.op == ca.OP_INPUT:
             i = int(node.value)
             box[i] = meet(box[i], v)
+            if i in levels:
+                box[i] = _at_levels(box[i], levels[i])
         elif node.op in _RULES:
             possible = _RULES[node.op][1](v, *(ranges[i] for i in node.inputs))
             for i, r in zip(node.inputs, possible, strict=True):
                 ranges[i] = meet(ranges[i], r)
 
 
-def contracted(box: Box, rows: Sequence[RowRange]) -> Box:
-    """Shrink a box until no row shrinks it any further."""
-    box = list(box)
+def contracted(box: Box, rows: Sequence[RowRange], levels: Levels = ALL_REAL) -> Box:
+    """Shrink a box until no row shrinks it any further.
+
+    ``levels`` are the numbers that discrete variables may take, by their indices.
+    """
+    box = [_at_levels(a, levels[i]) if i in levels else a for i, a in enumerate(box)]
     for _ in range(_SWEEPS):
         before = list(box)
         for _, graph, wanted in rows:
-            _revise(graph, wanted, box)
+            _revise(graph, wanted, box, levels)
         if not any(_shrunk(a, b) for a, b in zip(before, box, strict=True)):
             break
     return box

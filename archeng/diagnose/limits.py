@@ -7,17 +7,19 @@ A diagnosis must name what the engineer wrote, so this form keeps every declared
 - *limits*: ``side * (quantity - value) <= 0`` with side 1 (at most) or -1 (at least). Equalities
   have two, widened by their tolerance;
 - *signs*: a variable with a lower bound of 2 also has the limit "at least 0". If the bound is
-  dropped the sign stays: few engineers would think of a negative thickness as the way out.
+  dropped the sign stays: few engineers would think of a negative thickness as the way out. The
+  ends of a list of values count as signs, too.
 
 Variables whose two bounds are equal are constants here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -62,7 +64,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A row or a free variable: its name, limits, variables, and the fixed values it depends on."""
+    """A row or a free variable: its name, limits, variables, and the fixed values it depends on.
+
+    ``listed`` says which values a variable has whose bounds are the ends of a list.
+    """
 
     name: str
     source: str
@@ -72,6 +77,7 @@ class Quantity:
     upper: float
     variables: tuple[int, ...]
     fixed: tuple[str, ...]
+    listed: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,8 +239,14 @@ class LimitSystem:
         return np.sqrt(lengths), terms
 
 
-def system_of(model: Model, rng: np.random.Generator) -> LimitSystem:
-    """Build the system of a model with at least one variable."""
+def system_of(
+    model: Model, rng: np.random.Generator, lists: Mapping[int, str] = MappingProxyType({})
+) -> LimitSystem:
+    """Build the system of a model with at least one variable.
+
+    ``lists`` says of scalar variables whose bounds are the ends of a list what is in it: these
+    bounds count as signs, because there is nothing beyond.
+    """
     lower, upper, start, scale = (
         np.concatenate([getattr(v, what) for v in model.variables])
         for what in ("lower", "upper", "start", "scale")
@@ -250,8 +262,10 @@ def system_of(model: Model, rng: np.random.Generator) -> LimitSystem:
     linear, offset, curved = linear_parts(rows, graphs, x)
     constants = {int(i): f"{names[i]} = {lower[i]:g} (fixed)" for i in fixed}
     quantities = _row_quantities(model, rows, x, curved, constants)
-    quantities += [Quantity(names[i], "", False, True, lower[i], upper[i], (k,), ())
-                   for k, i in enumerate(free)]  # fmt: skip
+    quantities += [
+        Quantity(names[i], "", False, True, lower[i], upper[i], (k,), (), lists.get(int(i), ""))
+        for k, i in enumerate(free)
+    ]
     everything = ca.vertcat(*safe, x, *(guard.argument for _, guard in guards))
     return LimitSystem(
         name=model.name,
@@ -307,7 +321,7 @@ def _limits(quantities: list[Quantity], m: int) -> tuple[Limit, ...]:
     limits = []
     for k, quantity in enumerate(quantities):
         for side, value in ((-1, quantity.lower), (1, quantity.upper)):
-            zero = abs(value) < np.finfo(float).tiny
+            zero = abs(value) < np.finfo(float).tiny or quantity.listed != ""
             kind = LimitKind.ROW if k < m else LimitKind.SIGN if zero else LimitKind.BOUND
             if np.isfinite(value):
                 limits.append(Limit(k, side, value, kind))

@@ -1,10 +1,10 @@
 """The journal: a run on disk, call by call, so that a crash loses nothing."""
 
 from archeng.journal.database import StoredCall, is_database
+from archeng.journal.earlier import finished_designs
 from archeng.journal.lock import is_written
 from archeng.journal.store import (
     Journal,
-    finished_designs,
     has_log,
     is_still,
     opened_journal,

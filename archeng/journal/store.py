@@ -21,7 +21,6 @@ from archeng.errors import ArchengError, JournalError
 from archeng.journal import database
 from archeng.journal.database import COLUMNS, StoredCall, checksum, from_row, to_row, verified
 from archeng.journal.lock import Lock, is_written
-from archeng.model import Parameter
 from archeng.records import CallRecord
 
 _STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -321,33 +320,6 @@ def opened_journal(path: str | Path) -> Iterator[Journal]:
     """Open a journal to look at it; strange contents are errors about that journal."""
     with contextlib.closing(Journal.read(path, is_still(path))) as journal, readable(path):
         yield journal
-
-
-def finished_designs(
-    path: str | Path, names: Sequence[str], parameters: Sequence[Parameter] = ()
-) -> dict[bytes, CallRecord]:
-    """Return all well-ended calls in a journal, by the bytes of their design.
-
-    Not those whose simulator looked at a parameter that has another value now.
-
-    Raises
-    ------
-    JournalError
-        If the journal has other variables.
-    """
-    with opened_journal(path) as journal:
-        stored = journal.header()["element_names"]
-        if stored != list(names):
-            raise JournalError(
-                f"{path}: cannot be reused, its variables are {stored}, not {list(names)}."
-            )
-        before = {p["name"]: p["values"] for p in journal.header().get("parameters") or ()}
-        now = {p.name: p.values.tolist() for p in parameters}
-        return {
-            call.x.tobytes(): call
-            for _, call in journal.calls()
-            if call.good and all(before.get(p) == now.get(p) for p in call.parameters_read)
-        }
 
 
 def is_still(path: str | Path) -> bool:

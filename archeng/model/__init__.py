@@ -10,6 +10,7 @@ from archeng.model.convert import (
     is_importable,
 )
 from archeng.model.declarations import Sense
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.fibre import fibre
 from archeng.model.formulas import Formulas, FormulaTexts, formulas_of
@@ -19,6 +20,7 @@ from archeng.model.lattice import Lattice
 from archeng.model.model import Model
 from archeng.model.nl import from_nl
 from archeng.model.parameter_slopes import ParameterSlopes
+from archeng.model.parts_table import Item
 from archeng.model.portable import differences, from_data, serialized, to_data
 from archeng.model.pyomo import (
     ModelValues,
@@ -31,7 +33,12 @@ from archeng.model.pyomo import (
     variables_by_name,
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
+from archeng.model.same_rows import Translation, translation
+from archeng.model.table_symbol import TableSymbol
 from archeng.model.tables import (
+    BOUND,
+    bound_domains,
+    has_discrete,
     model_formulas,
     model_quantities,
     model_variables,
@@ -39,18 +46,23 @@ from archeng.model.tables import (
     text_table,
 )
 from archeng.model.tolerance import DEFAULT_SHARE, refuse_wide
-from archeng.model.variable import Variable
+from archeng.model.variable import Variable, plain_values, rounded
 
 __all__ = [
+    "BOUND",
     "DEFAULT_SHARE",
     "IMPORT_HINTS",
     "IMPORT_OPTIONS",
+    "INTEGER",
     "ONE_OBJECTIVE",
+    "REAL",
     "RESERVED",
     "Constraint",
+    "Domain",
     "FeasibleSet",
     "FormulaTexts",
     "Formulas",
+    "Item",
     "Lattice",
     "Model",
     "ModelValues",
@@ -60,9 +72,12 @@ __all__ = [
     "RowInfo",
     "RowKind",
     "Sense",
+    "TableSymbol",
+    "Translation",
     "Variable",
     "all_values",
     "as_model",
+    "bound_domains",
     "check_import_options",
     "compile_model",
     "copy_of",
@@ -75,6 +90,7 @@ __all__ = [
     "from_opti",
     "from_pyomo",
     "from_scipy",
+    "has_discrete",
     "has_objective",
     "is_importable",
     "is_pyomo",
@@ -83,10 +99,13 @@ __all__ = [
     "model_variables",
     "number",
     "of_casadi",
+    "plain_values",
     "refuse_wide",
+    "rounded",
     "serialized",
     "set_params",
     "text_table",
     "to_data",
+    "translation",
     "variables_by_name",
 ]

@@ -20,12 +20,10 @@ from typing import Any
 
 import casadi as ca
 
-from archeng.model.domain import refused_keywords
+from archeng.model.domain import DECLARED_BY
 
 VARIABLE_HINTS = {
-    **refused_keywords(
-        "solve one problem for each value, with lower= and upper= equal to it, and keep the best."
-    ),
+    **DECLARED_BY,
     **dict.fromkeys(("bounds", "lb", "ub", "low", "high", "min", "max"), "Use lower= and upper=."),
     **dict.fromkeys(("initial", "initialize", "init_guess", "guess", "x0", "value"), "Use start=."),
     **dict.fromkeys(("size", "n", "length"), "Use shape=."),
@@ -34,7 +32,11 @@ CONSTRAINT_HINTS = {
     **dict.fromkeys(("lb", "min"), "Use lower=."),
     **dict.fromkeys(("ub", "max"), "Use upper=."),
 }
-IMPORT_HINTS = refused_keywords("fix the discrete ones, by bounds that are equal.")
+IMPORT_HINTS = dict.fromkeys(
+    ("binary", "boolean", "domain", "integer", "type", "discrete", "integrality"),
+    "Discrete variables are imported as their package says it: domains in Pyomo and .nl files, "
+    "opti.set_domain(), discrete= of an nlp dictionary, integrality= as in SciPy.",
+)
 """For the keywords of the importers."""
 
 ONE_OBJECTIVE = (

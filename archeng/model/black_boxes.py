@@ -24,7 +24,8 @@ import numpy as np
 from archeng.checks import shown
 from archeng.errors import ModelError
 from archeng.model.quantities import RESERVED, Output
-from archeng.model.variable import Floats, symbol_shape
+from archeng.model.teaching import symbol_shape
+from archeng.model.variable import Floats
 
 EQUALITY_TOLERANCE = 1e-5
 """Half-width of an imported equality with outputs, if no ``tolerance=`` is given."""

@@ -17,7 +17,7 @@ from archeng.model.black_boxes import EQUALITY_TOLERANCE, BlackBoxes, TakenOut, 
 from archeng.model.constraint import Constraint, Row, elements_of, half_width, strict_limits
 from archeng.model.model import Model
 from archeng.model.undefined import may_fail
-from archeng.model.variable import Floats, vector
+from archeng.model.variable import Floats, rounded, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def build(
     Parameters
     ----------
     variables : sequence of (str, mapping)
-        Names, and keywords of :meth:`Model.variable`, in the order of ``problem.x``.
+        Names, and keywords of :meth:`Model.declare`, in the order of ``problem.x``.
     black_boxes : tuple
         Functions or names, None if there are none; and whether their derivatives are wanted.
     source : callable
@@ -84,7 +84,7 @@ def build(
     function, taken = _compiled(problem, boxes, names)
     model = Model(name, symbols="SX" if function.is_a("SXFunction") else "MX")
     for label, keywords in variables:
-        model.variable(label, **keywords)
+        model.declare(label, **rounded(**keywords))
     _fill(model, problem, function, taken, tolerance, source)
     if taken is not None:
         sizes = [(label, int(np.size(value))) for label, value in problem.parameters]

@@ -11,25 +11,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from archeng.errors import InfeasibleModelError, ModelError
+from archeng.model.conditional import Relaxed, relaxed
 from archeng.model.declarations import Declarations
-from archeng.model.domain import Domain
 from archeng.model.feasible_set import FeasibleSet, RowInfo, RowKind
 from archeng.model.formulas import compile_formulas
 from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
-from archeng.model.lattice import Lattice
+from archeng.model.levels import at_levels, bounded_integers, lattice_of, level_at, value_text
 from archeng.model.parameter_slopes import compile_parameter_slopes
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
-from archeng.model.undefined import free_rows
+from archeng.model.undefined import free_formulas
 from archeng.model.variable import Floats, stacked
 
-_AT_LEVEL = 1e-6  # rounding of the only value that linear rows leave
 _Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
     (
@@ -48,13 +48,17 @@ _SMOOTH = frozenset(
 
 @dataclass(frozen=True)
 class _PendingRow:
-    """One row on its way from the model to the feasible set; ``index``: among the declared ones."""
+    """One row on its way from the model to the feasible set; ``index``: among the declared ones.
+
+    ``when`` is its condition, which is a part of the expression, too.
+    """
 
     info: RowInfo
     expression: Any
     lower: float
     upper: float
     index: int
+    when: Any = None
 
 
 def compile_model(model: Declarations) -> FeasibleSet:
@@ -88,18 +92,21 @@ def _compile(
     names = model.element_names()
     declared = np.equal(*stacked(model.variables, "lower", "upper"))
     notes = [
-        f"variable {names[i]} is fixed at {lower[i]:g}"
+        f"variable {names[i]} is fixed at {value_text(model, int(i), lower[i])}"
         + ("" if declared[i] else ", the only value that its limits leave")
         for i in np.flatnonzero(fixed)
     ]
 
-    x, scalars, kept = free_rows(model, free, template)
-    rows = _pending_rows(model, scalars, implied or {})
+    x, scalars, conditions, kept = free_formulas(model, free, template)
     low, high = lower[free].copy(), upper[free].copy()
+    formulas = scalars, conditions, x, (low, high)
+    rows = _pending_rows(model, formulas, implied or {}, notes)
     rows = _drop_constant(rows, x, notes)
     own_names, merged = [names[i] for i in free], defaultdict[int, list[str]](list)
     rows = _absorb_bounds(rows, x, low, high, own_names, notes, merged)
-    low, high = _at_levels(model, free, low, high, own_names)
+    linear_rows = partial(_linear_limits, rows, x)
+    bounded_integers(model, free, low, high, linear_rows)
+    low, high = at_levels(model, free, low, high, own_names, linear_rows)
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high
@@ -112,7 +119,7 @@ def _compile(
         if implied or pinned:
             lower, upper = lower.copy(), upper.copy()
             for i, value in pinned.items():
-                lower[free[i]] = upper[free[i]] = _level(model, int(free[i]), value)
+                lower[free[i]] = upper[free[i]] = level_at(model, int(free[i]), value)
             return _compile(model, lower, upper, implied)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
@@ -122,7 +129,7 @@ def _compile(
         formulas=compile_formulas(model, free, template),
         parameters=model.parameters,
         parameter_slopes=compile_parameter_slopes(model),
-        lattice=_lattice(model, free, low, high),
+        lattice=lattice_of(model, free, low, high),
     )
 
 
@@ -177,80 +184,48 @@ def _assemble(
         nonlinear_hessian=FastFunction.of("hessian", [x, weights], [hessian], (0,)),
         jacobian_sparsity=jacobian.sparsity(),
         hessian_sparsity=hessian.sparsity(),
-    )
-
-
-def _domains(model: Declarations) -> list[Domain]:
-    """Return the domain of each scalar variable (n_full)."""
-    return [v.domain for v in model.variables for _ in range(v.size)]
-
-
-def _at_levels(
-    model: Declarations, free: Any, low: Floats, high: Floats, names: list[str]
-) -> tuple[Floats, Floats]:
-    """Move the bounds (n,) of discrete variables to their outermost levels."""
-    low, high, domains = low.copy(), high.copy(), _domains(model)
-    for k, i in enumerate(free):
-        levels = domains[i].levels_between(low[k], high[k])
-        if levels is None:
-            continue
-        if not len(levels):
-            raise InfeasibleModelError(
-                f"Variable {names[k]!r}: none of its values lies between {low[k]:g} and "
-                f"{high[k]:g}, which its limits leave.",
-                [f"bounds of {names[k]}"],
-            )
-        low[k], high[k] = levels[0], levels[-1]
-    return low, high
-
-
-def _level(model: Declarations, i: int, value: float) -> float:
-    """Return the only value that rows leave for a variable: of a discrete one, the level there."""
-    variable = _domains(model)[i]
-    levels = variable.levels_between(value - _AT_LEVEL, value + _AT_LEVEL)
-    if levels is None:
-        return value
-    if not len(levels):
-        name = model.element_names()[i]
-        raise InfeasibleModelError(
-            f"Variable {name!r}: the constraints leave only {value:g}, which is none of its "
-            "values.",
-            [f"bounds of {name}"],
-        )
-    return float(levels[0])
-
-
-def _lattice(model: Declarations, free: Any, low: Floats, high: Floats) -> Lattice | None:
-    """Return the levels of the discrete ones among the free variables."""
-    domains = [_domains(model)[i] for i in free]
-    positions = [k for k, domain in enumerate(domains) if domain.is_discrete]
-    if not positions:
-        return None
-    levels = [domains[k].levels_between(low[k], high[k]) for k in positions]
-    return Lattice(
-        len(free),
-        np.array(positions, dtype=np.intp),
-        tuple(each for each in levels if each is not None),
-        np.array([domains[k].is_ordered for k in positions]),
+        conditions=_conditions(general, len(bounded), x),
     )
 
 
 def _pending_rows(
-    model: Declarations, scalars: list[Any], implied: Mapping[int, _Implied]
+    model: Declarations,
+    formulas: tuple[list[Any], list[Any], Any, tuple[Floats, Floats]],
+    implied: Mapping[int, _Implied],
+    notes: list[str],
 ) -> list[_PendingRow]:
-    """Return the rows with their names and limits; ``scalars`` are their expressions."""
+    """Return the rows with their names and limits, conditions put in.
+
+    ``formulas`` are expressions and conditions of the rows, x, and the box of x. A row that is
+    split in two has its own number, and one beyond those of all rows.
+    """
+    scalars, conditions, x, box = formulas
     rows: list[_PendingRow] = []
-    for c in model.constraints:
-        for label, equal, *limits in zip(c.row_names(), c.equalities(), *c.limits(), strict=True):
-            k = len(rows)
-            low, high = map(float, limits)
-            forced = k in implied
+    declared = (
+        (c, *row)
+        for c in model.constraints
+        for row in zip(c.row_names(), c.equalities(), *c.limits(), strict=True)
+    )
+    for k, (c, label, equal, *limits) in enumerate(declared):
+        low, high = map(float, limits)
+        when = conditions[k]
+        if when is None or (when.is_constant() and float(when) == 1.0):
+            parts, when = [Relaxed(scalars[k], low, high)], None
+        elif when.is_constant():
+            notes.append(f"row {label} is dropped: its condition is never met")
+            continue
+        else:
+            parts, equal = relaxed(scalars[k], when, (low, high), x, box), False
+        for offset, part in enumerate(parts):
+            number = k + offset * len(scalars)
+            low, high, forced = part.lower, part.upper, number in implied
             if forced:
-                value, half = implied[k]
+                value, half = implied[number]
                 low, high = value - half, value + half
             own = equal and c.tolerance is not None
-            info = RowInfo(label, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
-            rows.append(_PendingRow(info, scalars[k], low, high, k))
+            name = f"{label} ({part.side})" if part.side else label
+            info = RowInfo(name, RowKind.NONLINEAR, equal or forced, c.source, forced, own)
+            rows.append(_PendingRow(info, part.expression, low, high, number, when))
     return rows
 
 
@@ -374,6 +349,23 @@ def _linear_terms(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats]:
     at_zero = ca.Function("f", [x], [ca.jacobian(expression, x), expression])(0)
     jacobian, offsets = (np.asarray(part.full(), dtype=float) for part in at_zero)
     return jacobian, offsets.reshape(-1)
+
+
+def _linear_limits(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats, Floats]:
+    """Gradients (m, n) of the linear rows, and the limits (m,) of what they multiply."""
+    linear = [r for r, curved in zip(rows, _curved(rows, x), strict=True) if not curved]
+    gradients, offsets = _linear_terms(linear, x)
+    lower, upper = np.array([(r.lower, r.upper) for r in linear]).reshape(-1, 2).T
+    return gradients, lower - offsets, upper - offsets
+
+
+def _conditions(rows: list[_PendingRow], n_bounds: int, x: Any) -> FastFunction | None:
+    """Return x to the conditions (m,) of all rows, 1 for those that have none; None: all."""
+    if all(row.when is None for row in rows):
+        return None
+    each = [type(x)(1.0) if row.when is None else row.when for row in rows]
+    ones = type(x)(ca.DM.ones(n_bounds, 1))
+    return FastFunction.of("conditions", [x], [ca.vertcat(ones, *each)])
 
 
 def _stack(rows: list[_PendingRow], like: Any) -> Any:

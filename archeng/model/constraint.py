@@ -24,11 +24,16 @@ _COMPARISONS = (ca.OP_LE, ca.OP_LT, ca.OP_EQ)
 
 @dataclass(frozen=True)
 class Row:
-    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal."""
+    """``lower <= expression <= upper`` with a scalar expression; equality: both limits equal.
+
+    ``when`` is 1 where it must hold and 0 where it need not, a formula of discrete variables; None:
+    it must hold always.
+    """
 
     expression: Any
     lower: float
     upper: float
+    when: Any = None
 
     @property
     def is_equality(self) -> bool:
@@ -117,7 +122,8 @@ def with_defaults(
     chosen = [r for c in constraints if c.needs_default for r in c.rows if r.is_equality]
     if not chosen:
         return tuple(constraints)
-    box = declared_box(variables, [r for c in constraints for r in c.rows], symbols)
+    always = [r for c in constraints for r in c.rows if r.when is None]
+    box = declared_box(variables, always, symbols)
     near = neighbourhood(*box, *stacked(variables, "start", "scale"))
     widths = default_half_widths(
         [r.expression for r in chosen], [r.lower for r in chosen], symbols, near
@@ -251,7 +257,8 @@ def _rows(relation: Any, label: str) -> list[Row]:
         raise ModelError(
             f"{label}: {relation} is not a relation that archeng can use. Write `expression <= "
             "limit`, `>=` or `==`, or pass a plain expression with lower= and upper=. (A Python "
-            "chain `a <= x <= b` does not work with symbols; use lower=, upper=.)"
+            "chain `a <= x <= b` does not work with symbols; use lower=, upper=. A yes or no, as "
+            "of `part.is_(name)`, is 1 or 0: write `== 1`.)"
         )
     if any(relation.dep(i).is_op(op) for i in range(2) for op in _COMPARISONS):
         raise ModelError(

@@ -17,7 +17,7 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 
 IMPORT_OPTIONS = (
     *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
-    *("scale", "names", "row_names", "tolerance"),
+    *("scale", "names", "row_names", "tolerance", "discrete"),
     *("black_boxes", "gradients", "parameter_names"),
 )
 """Every option that one of the importers takes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import casadi as ca
@@ -15,9 +16,11 @@ from archeng.checks import choice, named_options, shown
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model.advice import ONE_OBJECTIVE
 from archeng.model.constraint import Constraint, with_defaults
+from archeng.model.domain import REAL
 from archeng.model.formula_text import formula_texts
 from archeng.model.quantities import Output, Parameter
 from archeng.model.symbols import Family, check_known, check_rows, parts, put_in
+from archeng.model.table_symbol import with_row_names
 from archeng.model.tables import ViolationTable, model_table, violation_table
 from archeng.model.variable import Floats, Variable, flat_design
 
@@ -144,6 +147,15 @@ class Declarations:
         new._forget()
         return new
 
+    def relaxed(self) -> Self:
+        """Return the same model with all variables real, between the bounds of their values."""
+        new, known = copy.copy(self), self._variables.records
+        real = {name: replace(record, domain=REAL) for name, record in known.items()}
+        new._variables, new._outputs = self._variables.copy(real), self._outputs.copy()
+        new._parameters = self._parameters.copy()
+        new._forget()
+        return new
+
     # -- looking --------------------------------------------------------------------------
 
     @property
@@ -191,6 +203,18 @@ class Declarations:
         symbols = [s for family in families for s in family.symbols]
         records = [r for family in families for r in family.records.values()]
         return formula_texts(expressions, symbols, records)
+
+    def condition_texts(self) -> dict[str, str]:
+        """Return the conditions of rows as texts, by the names of the rows."""
+        rows = [
+            (name, row.when)
+            for c in self.declared
+            for name, row in zip(c.row_names(), c.rows, strict=True)
+            if row.when is not None
+        ]
+        texts = formula_texts([when for _, when in rows], self._variables.symbols, self.variables)
+        named = [with_row_names(text, self.variables) for text in texts]
+        return {name: text for (name, _), text in zip(rows, named, strict=True)}
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -266,10 +290,12 @@ class Declarations:
         others, have the tolerance of an equality.
         """
         x = self.flat(design)
-        expressions = [r.expression for c in self.constraints for r in c.rows]
-        function = ca.Function("rows", [self.symbols], [ca.vertcat(*expressions)])
-        values = np.asarray(function(x), dtype=float).reshape(-1)
-        table = violation_table(self.variables, self.constraints, x, values)
+        rows = [r for c in self.constraints for r in c.rows]
+        formulas = [r.expression for r in rows]
+        formulas += [self._type(1.0) if r.when is None else r.when for r in rows]
+        function = ca.Function("rows", [self.symbols], [ca.vertcat(*formulas)])
+        values = np.asarray(function(x), dtype=float).reshape(2, -1)
+        table = violation_table(self.variables, self.constraints, x, *values)
         return table if table.maximum == 0 else table.with_limits(self._implied_limits())
 
     def _implied_limits(self) -> dict[str, tuple[float, float]]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from archeng.checks import named_options
+from archeng.checks import named_options, text
 from archeng.errors import ModelError
 from archeng.model.advice import VARIABLE_HINTS
 from archeng.model.declarations import Declarations
 from archeng.model.domain import BINARY, INTEGER, Domain, Kind, choice_domain
 from archeng.model.parts_table import PartsTable, read_table
 from archeng.model.table_symbol import TableSymbol
-from archeng.model.variable import make_variable, teaching_symbol
+from archeng.model.teaching import teaching_symbol
+from archeng.model.variable import Variable, make_variable
 
 _Shape = int | tuple[int, ...]
 
@@ -21,7 +24,8 @@ _Shape = int | tuple[int, ...]
 class DiscreteDeclarations(Declarations):
     """The ways to declare variables that take some numbers only."""
 
-    def _declare(self, name: str, **options: Any) -> tuple[Any, Any]:
+    def declare(self, name: str, **options: Any) -> tuple[Any, Variable]:
+        """Declare a variable of any domain and return its symbol and record (for importers)."""
         record = make_variable(name, **options)
         new = teaching_symbol(self._type, name, record.shape)
         self.add(new, record)
@@ -32,8 +36,8 @@ class DiscreteDeclarations(Declarations):
         self,
         name: str,
         *,
-        lower: ArrayLike,
-        upper: ArrayLike,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
         start: ArrayLike | None = None,
         scale: ArrayLike | None = None,
         unit: str = "",
@@ -44,10 +48,11 @@ class DiscreteDeclarations(Declarations):
         Parameters are those of :meth:`Model.variable`; both bounds are needed. In the simulator
         ``design[name]`` is an int.
         """
-        bounds = {"lower": lower, "upper": upper}
-        return self._declare(
-            name, **bounds, start=start, scale=scale, unit=unit, shape=shape, domain=INTEGER
-        )[0]
+        bounds: dict[str, Any] = {"lower": lower, "upper": upper, "domain": INTEGER}
+        checked = make_variable(name, **bounds, shape=shape)
+        for label, a, b in zip(checked.element_names(), checked.lower, checked.upper, strict=True):
+            INTEGER.check_levels(label, a, b)
+        return self.declare(name, **bounds, start=start, scale=scale, unit=unit, shape=shape)[0]
 
     @named_options(ModelError, VARIABLE_HINTS)
     def binary(self, name: str, *, start: ArrayLike | None = None, shape: _Shape = ()) -> Any:
@@ -55,7 +60,7 @@ class DiscreteDeclarations(Declarations):
 
         ``subject_to(..., when=symbol)`` makes constraints that hold only with a yes.
         """
-        return self._declare(name, start=start, shape=shape, domain=BINARY)[0]
+        return self.declare(name, start=start, shape=shape, domain=BINARY)[0]
 
     @named_options(ModelError, VARIABLE_HINTS)
     def choice(
@@ -81,7 +86,7 @@ class DiscreteDeclarations(Declarations):
             As for :meth:`Model.variable`.
         """
         domain = choice_domain(name, values)
-        return self._declare(name, start=start, scale=scale, unit=unit, shape=shape, domain=domain)[
+        return self.declare(name, start=start, scale=scale, unit=unit, shape=shape, domain=domain)[
             0
         ]
 
@@ -106,8 +111,10 @@ class DiscreteDeclarations(Declarations):
         TableSymbol
             ``material["E"]`` is the attribute of the chosen row in formulas.
         """
+        if isinstance(table, np.ndarray | Iterator):
+            table = list(table)
         if isinstance(table, list | tuple) and all(isinstance(row, str) for row in table):
-            table = {row: {} for row in table}
+            table = [{"name": row} for row in table]
         return self._rows(name, Kind.CATEGORY, read_table(name, table), start, shape)
 
     @named_options(ModelError, VARIABLE_HINTS)
@@ -143,12 +150,16 @@ class DiscreteDeclarations(Declarations):
             ``section["area"]`` is the attribute of the chosen row in formulas; in the simulator
             ``design[name]`` is the row's name, with attributes: ``design[name]["area"]``.
         """
+        for option, column in (("order", order), ("key", key)):
+            if column is not None:
+                text(option, column, ModelError)
         rows = read_table(name, table, key)
         columns = rows.numeric_columns
         if order is None and not columns:
             raise ModelError(
-                f"Catalogue {name!r}: no column has a number in every row, by which to order them; "
-                "use model.category() for things without an order."
+                f"Catalogue {name!r}: no column has a number in every row, by which to order them "
+                f"({rows.no_number()}). Correct the table; use model.category() for things without "
+                "an order."
             )
         rows = rows.ordered_by(name, columns[0] if order is None else order)
         return self._rows(name, Kind.CATALOGUE, rows, start, shape)
@@ -157,4 +168,4 @@ class DiscreteDeclarations(Declarations):
         self, name: str, kind: Kind, table: PartsTable, start: Any, shape: _Shape
     ) -> TableSymbol:
         domain = Domain(kind, table=table)
-        return TableSymbol(*self._declare(name, start=start, shape=shape, domain=domain))
+        return TableSymbol(*self.declare(name, start=start, shape=shape, domain=domain))

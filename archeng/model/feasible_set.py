@@ -95,6 +95,9 @@ class FeasibleSet:
     lattice : Lattice or None
         Levels of the discrete variables; None if all are real. The rows are functions of real
         numbers all the same: between the rows of a table attributes are interpolated.
+    conditions : FastFunction or None
+        x to the conditions (m,) of the rows, 1 where they must hold; None if they always must.
+        They are parts of the rows already.
     """
 
     name: str
@@ -123,6 +126,7 @@ class FeasibleSet:
     parameters: tuple[Parameter, ...] = ()
     parameter_slopes: ParameterSlopes | None = None
     lattice: Lattice | None = None
+    conditions: FastFunction | None = None
 
     @cached_property
     def n(self) -> int:
@@ -191,6 +195,13 @@ class FeasibleSet:
         r"""Hessian (n, n) of :math:`\sum_j w_j r_j(x)`; ``weights`` is (m,) over all rows."""
         (hessian,) = self.nonlinear_hessian(x, weights[self.m - self.n_nonlinear :])
         return hessian
+
+    def shown_values(self, x: Floats) -> Floats:
+        """Values (m,) of all rows at x, for tables: NaN where a condition is not met."""
+        values = self.values(x)
+        if self.conditions is None:
+            return values
+        return np.where(self.conditions.single(x) > 0, values, np.nan)
 
     def violations(self, x: Floats) -> Floats:
         """Violation (m,) of each row at x: 0 if satisfied, infinite where undefined.

@@ -10,15 +10,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import casadi as ca
 
+from archeng.model.abbreviations import spelled_out
+from archeng.model.table_text import attribute_texts
+
 _LONGEST = 120  # characters of a formula in a table
 _MARK = re.compile(r"\$(\d+)\$")  # a number in the place of a symbol; CasADi prints no $
-_SHORT = re.compile(r"@(\d+)=")  # the definition of an abbreviation ...
-_USED = re.compile(r"@(\d+)")  # ... and its use
+_LONGEST_PART = 20_000  # characters of an abbreviation that is written out to look for tables
 
 
 class _Named(Protocol):
@@ -52,40 +54,20 @@ def formula_texts(
         names = [record.name for record in records]
         marks = [ca.MX.sym(f"${k}$", *s.shape) for k, s in enumerate(symbols)]
     shown = function.call(marks, True, False)
-    texts = [_bare(_in_one_piece(str(e))) for e in shown]
+    tables = attribute_texts(records, marks) if scalar else []
+    texts = [_bare(_in_one_piece(str(e), tables)) for e in shown]
     return [_cut(_MARK.sub(lambda m: names[int(m[1])], text)) for text in texts]
 
 
-def _in_one_piece(text: str) -> str:
-    """Return a formula without abbreviations: CasADi writes ``@1=640000, (@1+sq(x))``.
+def _in_one_piece(text: str, names: Sequence[tuple[str, str]]) -> str:
+    """Return a formula without abbreviations, unless it becomes much longer.
 
-    Unless it becomes much longer.
+    ``names`` are parts of formulas with what stands for them: then it becomes shorter first.
     """
-    known: dict[str, str] = {}
-    rest = text
-    while (begin := _SHORT.match(rest)) is not None:
-        end = _first_comma(rest)
-        known[begin[1]] = _spelled(rest[begin.end() : end], known)
-        rest = rest[end + 2 :]
-        if len(known[begin[1]]) > _LONGEST:
-            return text
-    whole = _spelled(rest, known)
+    if names:
+        text = spelled_out(text, _LONGEST_PART, names)
+    whole = spelled_out(text, _LONGEST)
     return whole if len(whole) <= _LONGEST or len(whole) <= len(text) else text
-
-
-def _spelled(text: str, known: Mapping[str, str]) -> str:
-    """Return a text with abbreviations written out."""
-    return _USED.sub(lambda m: known.get(m[1], m[0]), text)
-
-
-def _first_comma(text: str) -> int:
-    """Position of the first comma that is not in brackets."""
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c in "([") - (c in ")]")
-        if c == "," and depth == 0:
-            return k
-    return len(text)
 
 
 def _entries(shape: tuple[int, int], numbers: Sequence[int]) -> Any:

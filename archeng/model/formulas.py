@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.model.conditional import in_one
 from archeng.model.functions import FastFunction
 from archeng.model.pieces import has_kinks, smooth_pieces
 from archeng.model.quantities import Output
@@ -137,8 +138,11 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
     """
     if not model.outputs:
         return None
-    constraints = model.simulated
-    expressions = [row.expression for c in constraints for row in c.rows]
+    expressions = [
+        in_one(row.expression, row.when, float(low), float(high))
+        for c in model.simulated
+        for row, low, high in zip(c.rows, *c.limits(), strict=True)
+    ]
     sign = -1.0 if model.objective_sense == "maximize" else 1.0
     first = sign * model.objective if model.has_objective else type(model.symbols)(0.0)
     x, z, scalars = _of_free(model, [first, *expressions], free, template)
@@ -158,10 +162,11 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
 
 def formulas_of(model: Declarations) -> tuple[str, list[FormulaRow]]:
     """Return the objective, empty if there is none, and the rows with outputs, as texts."""
-    texts = iter(model.formula_texts())
+    texts, conditions = iter(model.formula_texts()), model.condition_texts()
     objective = next(texts) if model.has_objective else ""
+    when = {label: f" when {text}" for label, text in conditions.items()}
     rows = [
-        FormulaRow(label, float(low), float(high), next(texts), c.source)
+        FormulaRow(label, float(low), float(high), next(texts) + when.get(label, ""), c.source)
         for c in model.simulated
         for label, low, high in zip(c.row_names(), *c.limits(), strict=True)
     ]

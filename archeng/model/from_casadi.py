@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from archeng.checks import documented, flag, named_options, shown, texts
-from archeng.errors import ModelError, UnsupportedModelError
+from archeng.errors import ModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.black_boxes import EQUALITY_TOLERANCE
 from archeng.model.casadi_problem import Problem, build, last_lines
-from archeng.model.domain import refusal
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.model import Model
-from archeng.model.variable import Floats, symbol_shape, vector
+from archeng.model.teaching import symbol_shape
+from archeng.model.variable import Floats, vector
 
 _COMMON = (
     (
@@ -71,6 +72,7 @@ def from_nlp(
     ubg: ArrayLike = np.inf,
     p: ArrayLike | None = None,
     x0: ArrayLike | None = None,
+    discrete: Sequence[bool] | None = None,
     scale: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
@@ -90,6 +92,8 @@ def from_nlp(
         the objective. SX or MX.
     lbx, ubx, lbg, ubg, p, x0 : array_like
         As in the call of an ``nlpsol`` solver. Scalars are repeated.
+    discrete : sequence of bool, optional
+        As the option of ``nlpsol`` for Bonmin and the like: which entries of ``x`` are integers.
     names, row_names : sequence of str, optional
         One per entry of ``x`` and of ``g``; by default the symbols' own names and ``g[0]``, ...
     {options}
@@ -106,6 +110,8 @@ def from_nlp(
     columns = {"lower": vector("lbx", lbx, n), "upper": vector("ubx", ubx, n)}
     columns |= {} if x0 is None else {"start": vector("x0", x0, n)}
     columns |= {} if scale is None else {"scale": vector("scale", scale, n)}
+    domains = _domains(discrete, n)
+    columns |= {"domain": np.array(domains, dtype=object)}
     variables = [(label, {k: v[i] for k, v in columns.items()}) for i, label in enumerate(labels)]
     symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
     kept = (("p", value if len(value) > 1 else value[0]),) if parameters and len(value) else ()
@@ -161,7 +167,8 @@ def from_opti(
     for label, symbol in symbols:
         begin, end, shape = end, end + symbol.numel(), symbol_shape(symbol)
         own = {k: v[begin:end].reshape(shape, order="F") for k, v in columns.items()}
-        variables.append((label, {"shape": shape, **own}))
+        real = opti.advanced.get_meta(symbol).domain == ca.OPTI_DOMAIN_REAL
+        variables.append((label, {"shape": shape, "domain": REAL if real else INTEGER, **own}))
     f = None if opti.f.is_constant() else opti.f
     f = _kept_objective(f, objective, black_boxes, "the Opti has no objective (opti.minimize)")
     problem = _opti_problem(opti, every, f, parameters, parameter_names)
@@ -207,6 +214,22 @@ def _parameter(nlp: Mapping[str, Any], p: ArrayLike | None) -> Floats:
     return value
 
 
+def _domains(discrete: Any, size: int) -> list[Domain]:
+    """Return the domains of entries, as the option of nlpsol says it."""
+    if discrete is None:
+        return [REAL] * size
+    try:
+        flags = [bool(flag) if flag in (0, 1) else None for flag in discrete]
+    except (TypeError, ValueError):
+        flags = [None]
+    if len(flags) != size or None in flags:
+        raise ModelError(
+            f"discrete must have one True or False for each of the {size} variables, got "
+            f"{shown(discrete)}."
+        )
+    return [INTEGER if flag else REAL for flag in flags]
+
+
 def _symbol_names(x: Any) -> list[str]:
     """Names of the entries of a symbolic vector; ``x[0]`` style when one symbol has several."""
     names: list[str] = []
@@ -226,15 +249,7 @@ def _opti_variables(opti: Any, names: Sequence[str] | None) -> list[tuple[str, A
     labels = (
         _own_names(symbols) if names is None else texts("names", names, len(symbols), ModelError)
     )
-    variables = list(zip(labels, symbols, strict=True))
-    problems = {
-        label: [refusal("integer", "opti.set_domain")]
-        for label, symbol in variables
-        if meta(symbol).domain != ca.OPTI_DOMAIN_REAL
-    }
-    if problems:
-        raise UnsupportedModelError("The Opti", problems)
-    return variables
+    return list(zip(labels, symbols, strict=True))
 
 
 def _opti_problem(

@@ -20,8 +20,9 @@ from archeng.checks import floats, named_options, shown, texts
 from archeng.errors import ModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.callables import PythonFunction
+from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.model import Model
-from archeng.model.variable import Floats, vector
+from archeng.model.variable import Floats, rounded, vector
 
 _STEPS = ("2-point", "3-point", "cs")
 _UNBOUNDED_SCALE = 0.2  # initial deviation of a variable without both bounds, per max(1, |x0|)
@@ -33,6 +34,7 @@ def from_scipy(
     *,
     bounds: Any = None,
     constraints: Any = (),
+    integrality: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     scale: ArrayLike | None = None,
     tolerance: float | None = None,
@@ -53,6 +55,8 @@ def from_scipy(
         steps for ``jac="cs"``, and from central finite differences otherwise.
         ``finite_diff_jac_sparsity`` and ``keep_feasible`` mean nothing here: all constraints
         always hold.
+    integrality : array_like, optional
+        As in `scipy.optimize.milp`: 1 for integers, which need both bounds, 0 for real numbers.
     names : sequence of str, optional
         One per variable; by default ``x[0]``, ``x[1]``, ...
     scale : array_like, optional
@@ -76,12 +80,10 @@ def from_scipy(
     read = [
         _read(item, position, len(start)) for position, item in enumerate(_sequence(constraints))
     ]
-    functions = any(hasattr(c, "fun") for c in read)
-    model = Model(name, symbols="MX" if functions else "SX")
-    _declare(model, names, lower, upper, start, scale)
-    inside = np.clip(start, lower, upper)
+    model = Model(name, symbols="MX" if any(hasattr(c, "fun") for c in read) else "SX")
+    _declare(model, names, _domains(integrality, len(start)), (lower, upper, start), scale)
+    inside, taken = np.clip(start, lower, upper), set[str]()
     size = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(np.abs(inside), 1.0))
-    taken: set[str] = set()
     for position, c in enumerate(read):
         label, source = _origin(c, position, taken)
         _add_rows(model, c, label, source, inside, size, tolerance)
@@ -124,20 +126,38 @@ def _bounds(bounds: Any, n: int) -> tuple[Floats, Floats]:
         ) from error
 
 
+def _domains(integrality: Any, n: int) -> list[Domain]:
+    """Return the domain of each variable."""
+    codes = vector("integrality", 0 if integrality is None else integrality, n)
+    for code in codes.tolist():
+        if code in (2.0, 3.0):
+            raise ModelError(
+                f"integrality={code:g}: semi-continuous variables are not supported. Use a binary "
+                "and two constraints: lower * binary <= x and x <= upper * binary."
+            )
+        if code not in (0.0, 1.0):
+            raise ModelError(f"integrality must be 0 (real) or 1 (integer), got {code:g}.")
+    return [INTEGER if code else REAL for code in codes.tolist()]
+
+
 def _declare(
-    model: Model, names: Any, lower: Floats, upper: Floats, start: Floats, scale: Any
+    model: Model, names: Any, domains: list[Domain], columns: tuple[Floats, ...], scale: Any
 ) -> None:
+    lower, upper, start = columns
     bounded = np.isfinite(lower) & np.isfinite(upper)
     rough = np.where(bounded, np.nan, _UNBOUNDED_SCALE * np.maximum(1.0, np.abs(start)))
     width = rough if scale is None else vector("scale", scale, len(start))
     width = np.where(np.isnan(width), (upper - lower) / 5.0, width)
     width = np.where(lower == upper, 1.0, width)  # fixed: not used
-    if names is None:
-        model.variable("x", shape=len(start), lower=lower, upper=upper, start=start, scale=width)
+    options = {"lower": lower, "upper": upper, "start": start, "scale": width}
+    if names is None and len(set(domains)) == 1:
+        model.declare("x", shape=len(start), **rounded(domains[0], **options))
         return
-    labels = texts("names", names, len(start), ModelError)
-    for label, a, b, x, s in zip(labels, lower, upper, start, width, strict=True):
-        model.variable(label, lower=a, upper=b, start=x, scale=s)
+    labels = [f"x[{i}]" for i in range(len(start))]
+    if names is not None:
+        labels = texts("names", names, len(start), ModelError)
+    for i, (label, domain) in enumerate(zip(labels, domains, strict=True)):
+        model.declare(label, **rounded(domain, **{key: v[i] for key, v in options.items()}))
 
 
 # -- constraints ------------------------------------------------------------------------------

@@ -21,7 +21,9 @@ from archeng.model.constraint import (
 from archeng.model.declarations import Sense
 from archeng.model.discrete import DiscreteDeclarations
 from archeng.model.quantities import Output, Parameter
-from archeng.model.variable import Variable, make_variable, teaching_symbol
+from archeng.model.teaching import teaching_symbol
+from archeng.model.variable import Variable, make_variable
+from archeng.model.when import check_condition, with_conditions
 
 
 class Model(DiscreteDeclarations):
@@ -158,6 +160,7 @@ class Model(DiscreteDeclarations):
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         tolerance: float | None = None,
+        when: Any = None,
         source: str | None = None,
     ) -> None:
         """Declare a constraint: explicit, or with outputs in it a simulated one.
@@ -180,6 +183,10 @@ class Model(DiscreteDeclarations):
             expression. Default: 1e-7 of what the row changes when the variables near the
             start change by their deviations; ``print(model)`` shows it. An equality with outputs
             has no default.
+        when : CasADi expression, optional
+            A condition: where it is 1 the constraint must hold, where it is 0 it is not there, even
+            if its formula is undefined. A binary, an indicator such as ``material.is_("S355")``,
+            ``1 - binary``, or a product of such; of a vector of constraints also a vector.
         source : str, optional
             Where it was written, for messages; by default the caller's ``file.py:line``.
         """
@@ -193,6 +200,9 @@ class Model(DiscreteDeclarations):
             rows = rows_of_relation(relation, where)
         else:
             rows = rows_of_expression(relation, lower, upper, where)
+        if when is not None:
+            check_condition(when, self.variables, self.symbols, where)
+            rows = with_conditions(rows, when, relation, where)
         equal = any(r.is_equality for r in rows)
         if tolerance is not None and not equal:
             raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")

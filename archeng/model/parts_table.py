@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from archeng.checks import shown
+from archeng.checks import did_you_mean, shown
 from archeng.errors import ModelError
 
 _NAME_COLUMN = "name"  # the column of names if there is one of that name
 _MANY = 6  # names that a message lists
+_ALIKE = 0.6  # ratio of difflib from which on a name may be meant
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?$")
 MOST_ROWS = 10_000
 """Rows that a table may have."""
 
@@ -65,8 +68,13 @@ class PartsTable:
     def position(self, label: str, name: str) -> int:
         """Return the number of a row; raise `ModelError` if there is none of that name."""
         if name not in self.names:
+            alike = {_folded(known): known for known in reversed(self.names)}
+            hint = did_you_mean(_folded(name), alike, _ALIKE)
+            for folded, known in alike.items():
+                hint = hint.replace(f" {folded}?", f" {known!r}?")
             raise ModelError(
-                f"Variable {label!r}: no row is called {name!r}; there are {self.some_names()}."
+                f"Variable {label!r}: no row is called {str(name)!r}; there are "
+                f"{self.some_names()}.{hint}"
             )
         return self.names.index(name)
 
@@ -91,6 +99,29 @@ class PartsTable:
             )
         return np.array(values, dtype=float)
 
+    def named(self, value: Any) -> str | None:
+        """Return the name that a value is, or None if it is a number of a row.
+
+        If rows are called by numbers, as pipes by 80 and 100, a number is such a name.
+        """
+        if isinstance(value, str):
+            return value
+        if not _is_number(value) or not self._called_by_numbers:
+            return None
+        return str(int(value) if value == round(value) else value)
+
+    @cached_property
+    def _called_by_numbers(self) -> bool:
+        return any(_is_number(_cell(name, comma=False)) for name in self.names)
+
+    def no_number(self) -> str:
+        """Say which cell is the first that is no number, for tables without a column of them."""
+        for column, values in self.columns.items():
+            for name, value in zip(self.names, values, strict=True):
+                if not _is_number(value):
+                    return f"{column!r} of {name!r} is {shown(value)}"
+        return "it has no columns beside the names"
+
     @property
     def numeric_columns(self) -> list[str]:
         """Names of the columns that have a number in each row."""
@@ -113,8 +144,14 @@ class PartsTable:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> PartsTable:
         """Return the table of :meth:`to_data`."""
-        columns = {str(c): tuple(values) for c, values in data["columns"].items()}
-        return cls(tuple(map(str, data["names"])), columns)
+        names = tuple(map(str, data["names"]))
+        columns = {str(c): tuple(values) for c, values in dict(data["columns"]).items()}
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"a table of the rows {list(names)}")
+        for column, values in columns.items():
+            if len(values) != len(names):
+                raise ValueError(f"column {column!r} has not one entry for each row")
+        return cls(names, columns)
 
 
 def read_table(label: str, source: Any, key: str | None = None) -> PartsTable:
@@ -131,9 +168,12 @@ def read_table(label: str, source: Any, key: str | None = None) -> PartsTable:
         rows = [dict(attributes) for attributes in _mappings(label, source.values())]
         names = [str(name) for name in source]
     else:
-        rows = _rows(label, source)
+        if isinstance(source, str | Path):
+            texts, rows = _csv_rows(label, Path(source))
+        else:
+            texts = rows = _rows(label, source)
         column = _key(label, rows, key)
-        names = [str(row[column]).strip() for row in rows]
+        names = [str(row[column]).strip() for row in texts]  # "0010" is not the number 10
         if column != key and all(_is_number(row[column]) for row in rows):
             rows = [dict(row) for row in rows]  # numbers that serve as names stay attributes
         else:
@@ -161,13 +201,14 @@ def _checked(label: str, names: list[str], rows: list[dict[str, Any]]) -> PartsT
 
 
 def _rows(label: str, source: Any) -> list[dict[str, Any]]:
-    """Return the rows of a file, a DataFrame or a list."""
-    if isinstance(source, str | Path):
-        return _csv_rows(label, Path(source))
+    """Return the rows of a DataFrame or a list."""
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        frame = source.reset_index() if source.index.name else source
+        index = source.index
+        named = any(name is not None for name in index.names)
+        texts = all(isinstance(value, str) for value in index)
+        frame = source.reset_index() if named or texts else source
         return [{str(c): v for c, v in row.items()} for row in frame.to_dict("records")]
-    if isinstance(source, Sequence):
+    if isinstance(source, Sequence | Iterator):
         return [dict(row) for row in _mappings(label, source)]
     raise ModelError(
         f"Table of {label!r}: expected the path of a CSV file, a DataFrame, a list of "
@@ -179,17 +220,22 @@ def _mappings(label: str, rows: Any) -> list[Mapping[str, Any]]:
     found = list(rows)
     for row in found:
         if not isinstance(row, Mapping):
+            lists = isinstance(row, list | tuple | np.ndarray)
+            hint = " Columns as lists: pandas.DataFrame(table)." if lists else ""
+            if isinstance(row, int | float):
+                hint = " A list of numbers is model.choice()."
             raise ModelError(
                 f"Table of {label!r}: each row must be a dictionary of its attributes, got "
-                f"{shown(row)}."
+                f"{shown(row)}.{hint}"
             )
     return found
 
 
-def _csv_rows(label: str, path: Path) -> list[dict[str, Any]]:
+def _csv_rows(label: str, path: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+    """Return the rows of a file: as texts, and with the numbers in them."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # no such file, no UTF-8, no name of a file
         raise ModelError(
             f"Table of {label!r}: {path} cannot be read: {error}. Expected a CSV file in UTF-8."
         ) from error
@@ -198,23 +244,32 @@ def _csv_rows(label: str, path: Path) -> list[dict[str, Any]]:
         raise ModelError(f"Table of {label!r}: {path} needs a header and at least one row.")
     delimiter = max(",;\t", key=lines[0].count)
     rows = list(csv.DictReader(lines, delimiter=delimiter, skipinitialspace=True))
+    header = [c.strip() for c in rows[0] if c is not None]
+    written = [c.strip() for c in next(csv.reader(lines, delimiter=delimiter))]
+    if len(header) < len(written):
+        twice = sorted({c for c in written if written.count(c) > 1})
+        raise ModelError(f"Table of {label!r}: {path}: columns {twice} are there twice.")
     for k, row in enumerate(rows):
         if None in row or None in row.values():
             raise ModelError(
                 f"Table of {label!r}: {path}: row {k + 1} has another number of cells than the "
                 "header."
             )
-    return [{c.strip(): _cell(v) for c, v in row.items()} for row in rows]
+    texts = [{c.strip(): v.strip() for c, v in row.items()} for row in rows]
+    return texts, [{c: _cell(v, comma=delimiter != ",") for c, v in row.items()} for row in texts]
 
 
-def _cell(text: str) -> Any:
-    """Return the number in a cell, or its text."""
+def _cell(text: str, *, comma: bool) -> Any:
+    """Return the number in a cell, also with a decimal comma if that is allowed, or its text."""
+    if "_" in text:  # Python reads 4_5 as 45; a part's number it is
+        return text
+    number = text.replace(",", ".") if comma and _DECIMAL_COMMA.match(text) else text
     for read in (int, float):
         try:
-            return read(text)
+            return read(number)
         except ValueError:
             continue
-    return text.strip()
+    return text
 
 
 def _key(label: str, rows: list[dict[str, Any]], key: str | None) -> str:
@@ -230,6 +285,11 @@ def _key(label: str, rows: list[dict[str, Any]], key: str | None) -> str:
     if _NAME_COLUMN in columns:
         return _NAME_COLUMN
     return texts[0] if texts else columns[0]
+
+
+def _folded(name: str) -> str:
+    """Return a name without blanks and capitals, which people mix up."""
+    return "".join(name.split()).casefold()
 
 
 def _is_number(value: Any) -> bool:

@@ -17,9 +17,11 @@ import numpy as np
 
 from archeng.errors import ModelError
 from archeng.model.constraint import Constraint, Row, half_width
+from archeng.model.domain_changes import DOMAIN_KEYS, domain_changes
 from archeng.model.model import Model, imported
 from archeng.model.quantities import Output, Parameter
-from archeng.model.variable import Variable, element_names, finite_or_none, stacked, symbol
+from archeng.model.teaching import symbol
+from archeng.model.variable import Variable, element_names, finite_or_none, stacked
 
 _UNARY = (
     "assign", "neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos",
@@ -35,6 +37,7 @@ _CODES = {name: getattr(ca, f"OP_{name.upper()}") for name in _OPERANDS}
 _NAMES = {code: name for name, code in _CODES.items()}
 _Named = Mapping[str, Mapping[str, Any]]
 _VARIABLE, _NUMBER = "variable", "number"
+_PRINTS = ("formula", "condition")  # parts of rows that are compared by fingerprints
 _POINTS = 5  # at which models with Python functions are compared
 _STRANGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -46,6 +49,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
     except (RuntimeError, KeyError):  # not scalar formulas, or more than elementary operations
         return None
     lines = iter(results)
+    conditions = iter(results[len(results) - _n_conditions(model) :])
     return {
         "name": model.name,
         "variables": [v.to_data() for v in model.variables],
@@ -62,6 +66,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
                 "half_widths": list(c.half_widths),
                 "source": c.source,
                 "rows": [[next(lines), *map(finite_or_none, (r.lower, r.upper))] for r in c.rows],
+                **_conditions(c, conditions),
             }
             for c in _declared(model)
         ],
@@ -69,6 +74,17 @@ def to_data(model: Model) -> dict[str, Any] | None:
         "sense": model.objective_sense,
         **({"objective_name": model.objective_name} if model.objective_name else {}),
     }
+
+
+def _n_conditions(model: Model) -> int:
+    return sum(row.when is not None for c in model.declared for row in c.rows)
+
+
+def _conditions(constraint: Constraint, lines: Iterator[int]) -> dict[str, Any]:
+    """Return the operations of the conditions of rows, None for a row without; empty: all."""
+    if all(row.when is None for row in constraint.rows):
+        return {}
+    return {"when": [None if row.when is None else next(lines) for row in constraint.rows]}
 
 
 def _declared(model: Model) -> Iterator[Constraint]:
@@ -138,6 +154,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     for what in ("parameter", "output"):
         changes += _compare(what, *(_by_name(data.get(f"{what}s", ())) for data in (old, new)))
     changes += _compare("variable", variables, new_variables)
+    changes += [
+        change
+        for name in variables
+        if name in new_variables
+        for change in domain_changes(name, variables[name], new_variables[name])
+    ]
     changes += _compare("constraint", rows, new_rows)
     if goal != new_goal:
         changes.append("the objective")
@@ -150,9 +172,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _function(model: Model) -> Any:
-    """Return the rows, and the objective if there is one, as a function of all symbols."""
-    formulas = [row.expression for c in model.declared for row in c.rows]
+    """Return rows, objective if there is one, and conditions as a function of all symbols."""
+    rows = [row for c in model.declared for row in c.rows]
+    formulas = [row.expression for row in rows]
     formulas += [model.declared_objective] if model.has_objective else []
+    formulas += [row.when for row in rows if row.when is not None]
     column = ca.vertcat(*formulas) if formulas else type(model.symbols)(0, 1)
     inputs = ca.vertcat(model.symbols, model.parameter_symbols, model.output_symbols)
     return ca.Function("model", [inputs], [column])
@@ -222,13 +246,15 @@ def _from_data(data: Mapping[str, Any]) -> Model:
 
 def _constraint(record: Mapping[str, Any], values: Sequence[Any]) -> Constraint:
     """Return a stored constraint; in journals of older versions it has no default tolerances."""
+    conditions = record.get("when", [None] * len(record["rows"]))
     rows = tuple(
         Row(
             _element(values, line),
             float(-np.inf if a is None else a),
             float(np.inf if b is None else b),
+            None if when is None else _element(values, when),
         )
-        for line, a, b in record["rows"]
+        for (line, a, b), when in zip(record["rows"], conditions, strict=True)
     )
     widths = tuple(float(w) for w in record.get("half_widths", ()))
     if len(widths) not in (0, len(rows)) or not all(0 <= w < np.inf for w in widths):
@@ -264,6 +290,7 @@ def _parts(data: Mapping[str, Any]) -> tuple[_Named, _Named, Any]:
             "tolerance": c["tolerance"],
             "limits": [row[1:] for row in c["rows"]],
             "formula": [prints[row[0]] for row in c["rows"]],
+            "condition": [None if k is None else prints[k] for k in c.get("when", ())],
         }
         for c in data["constraints"]
     }
@@ -280,7 +307,9 @@ def _compare(what: str, old: _Named, new: _Named) -> list[str]:
     changes += [f"{what} {name!r} is new" for name in new if name not in old]
     for name in old:
         for key, value in old[name].items():
+            if key in DOMAIN_KEYS:
+                continue
             if name in new and new[name].get(key) != value:
-                change = "" if key == "formula" else f": {value} became {new[name].get(key)}"
+                change = "" if key in _PRINTS else f": {value} became {new[name].get(key)}"
                 changes.append(f"{what} {name!r}, {key}{change}")
     return changes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archeng.model.domain import DIGITS, REAL
+from archeng.model.domain import REAL, Domain
 from archeng.model.formulas import formulas_of
 from archeng.model.variable import Floats, Variable
 
@@ -30,18 +30,44 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *(line(r) for r in rows)])
 
 
+BOUND = "bounds of "
+"""In the names of rows that are bounds, before the variable."""
+
 number = REAL.shown  # rows, and what is computed, are real numbers
 _violation = REAL.violation
 
 
 def model_variables(variables: Sequence[Variable]) -> str:
     """Return a table of the declared variables."""
+    discrete = has_discrete(variables)
     rows = [
-        (label, *map(v.domain.shown, numbers), v.unit or "-")
+        (
+            label,
+            *([v.domain.summary] if discrete else []),
+            *map(v.domain.bound_shown, bounds),
+            v.domain.shown(start),
+            v.unit or "-",
+        )
         for v in variables
-        for label, *numbers in zip(v.element_names(), v.lower, v.upper, v.start, strict=True)
+        for label, start, *bounds in zip(v.element_names(), v.start, v.lower, v.upper, strict=True)
     ]
-    return text_table(("variable", "lower", "upper", "start", "unit"), rows)
+    kind = ("kind",) if discrete else ()
+    return text_table(("variable", *kind, "lower", "upper", "start", "unit"), rows)
+
+
+def bound_domains(variables: Sequence[Variable]) -> dict[str, Domain]:
+    """Return the domains of discrete variables by the names of the rows that are their bounds."""
+    return {
+        f"{BOUND}{label}": v.domain
+        for v in variables
+        if v.domain.is_discrete
+        for label in v.element_names()
+    }
+
+
+def has_discrete(variables: Sequence[Variable]) -> bool:
+    """Whether tables of these variables need a column for their kinds."""
+    return any(v.domain.is_discrete for v in variables)
 
 
 def model_quantities(parameters: Sequence[Parameter], outputs: Sequence[Output]) -> str:
@@ -75,12 +101,13 @@ def model_table(model: Declarations) -> str:
     text = f"model {model.name}: {model.n_variables} variables, {rows} rows\n\n"
     text += model_variables(model.variables)
     text += model_quantities(model.parameters, model.outputs)
-    second = []
+    second, conditions = [], model.condition_texts()
     for c in constraints:
         for label, row, half in zip(c.row_names(), c.rows, c.widths(), strict=True):
             equal = row.is_equality
             limit = f"{number(row.lower)} +- {half:.3g}" if equal else number(row.lower)
             kind = "equality" if equal else "inequality"
+            kind += f" when {conditions[label]}" if label in conditions else ""
             second.append((label, limit, number(row.upper), kind, c.source))
     if second:
         text += "\n\n" + text_table(("constraint", "lower", "upper", "kind", "source"), second)
@@ -97,6 +124,7 @@ class Violation:
     upper: float
     violation: float
     source: str
+    domain: Domain = REAL
 
 
 @dataclass(frozen=True)
@@ -118,9 +146,11 @@ class ViolationTable:
         """Return the table with other limits for the entries of these names."""
         entries = []
         for e in self.entries:
-            low, high = limits.get(e.name, (e.lower, e.upper))
-            violation = _violation(e.value, low, high)
-            entries.append(replace(e, lower=low, upper=high, violation=violation))
+            if e.name in limits:
+                low, high = limits[e.name]
+                violation = e.domain.violation(e.value, low, high)
+                e = replace(e, lower=low, upper=high, violation=violation)
+            entries.append(e)
         return ViolationTable(tuple(entries))
 
     def __iter__(self) -> Iterator[Violation]:
@@ -139,20 +169,30 @@ class ViolationTable:
         rows = [
             (
                 e.name,
-                "undefined" if not np.isfinite(e.value) else f"{e.value:.{DIGITS}g}",
-                number(e.lower),
-                number(e.upper),
-                f"{e.violation:.3g}" if e.violation > 0 else "ok",
+                e.domain.value_shown(e.value) if np.isfinite(e.value) else "undefined",
+                e.domain.bound_shown(e.lower),
+                e.domain.bound_shown(e.upper),
+                _how_far(e),
             )
             for e in self.entries
         ]
         return text_table(("constraint", "value", "lower", "upper", "violation"), rows)
 
 
+def _how_far(e: Violation) -> str:
+    if e.violation > 0 and e.domain.is_discrete and not e.domain.contains(e.value):
+        return "not a value of this variable"
+    return f"{e.violation:.3g}" if e.violation > 0 else "ok"
+
+
 def violation_table(
-    variables: Sequence[Variable], constraints: Sequence[Constraint], x: Floats, values: Floats
+    variables: Sequence[Variable],
+    constraints: Sequence[Constraint],
+    x: Floats,
+    values: Floats,
+    conditions: Floats,
 ) -> ViolationTable:
-    """Bounds first, then the rows in declaration order."""
+    """Bounds first, then the rows in declaration order; a row with the condition 0 holds."""
     entries = []
     flat = iter(x)
     for v in variables:
@@ -160,10 +200,11 @@ def violation_table(
             value = next(flat)
             if np.isfinite(a) or np.isfinite(b):
                 bound = v.domain.violation(value, a, b)
-                entries.append(Violation(f"bounds of {label}", value, a, b, bound, ""))
-    left = iter(values.tolist())
+                entries.append(Violation(f"{BOUND}{label}", value, a, b, bound, "", v.domain))
+    left = iter(zip(values.tolist(), conditions.tolist(), strict=True))
     for c in constraints:
         for label, a, b in zip(c.row_names(), *c.limits(), strict=True):
-            value = next(left)
-            entries.append(Violation(label, value, a, b, _violation(value, a, b), c.source))
+            value, when = next(left)
+            violation = 0.0 if when == 0.0 else _violation(value, a, b)
+            entries.append(Violation(label, value, a, b, violation, c.source))
     return ViolationTable(tuple(entries))

@@ -20,6 +20,7 @@ import numpy as np
 
 from archeng.errors import ModelError
 from archeng.model.callables import BRIDGE, bridged, remembering
+from archeng.model.conditional import in_one
 from archeng.model.declarations import Declarations
 from archeng.model.functions import FastFunction
 from archeng.model.variable import Floats
@@ -40,15 +41,31 @@ def free_rows(
 ) -> tuple[Any, list[Any], tuple[Any, ...]]:
     """Return a symbol for the free variables, the rows as scalars, and what is to be kept alive.
 
+    Conditions are parts of the rows; see :func:`free_formulas`.
+    """
+    x, rows, conditions, kept = free_formulas(model, free, template)
+    limits = [pair for c in model.constraints for pair in zip(*c.limits(), strict=True)]
+    together = zip(rows, conditions, limits, strict=True)
+    return x, [in_one(row, when, float(a), float(b)) for row, when, (a, b) in together], kept
+
+
+def free_formulas(
+    model: Declarations, free: Any, template: Floats
+) -> tuple[Any, list[Any], list[Any], tuple[Any, ...]]:
+    """Return the symbol, the rows, the condition of each (or None), and what is to be kept alive.
+
     ``free`` are the positions (n,) of the free variables, ``template`` (n_full,) has the values of
     the others. MX models are expanded to SX where CasADi can do that (faster to evaluate).
     """
-    expressions = [r.expression for c in model.constraints for r in c.rows]
+    every = [r for c in model.constraints for r in c.rows]
+    conditional = [k for k, r in enumerate(every) if r.when is not None]
+    expressions = [r.expression for r in every] + [every[k].when for k in conditional]
     function = ca.Function("all", [model.symbols], expressions)
     kind: Any = type(model.symbols)
     kept: tuple[Any, ...] = ()
     if may_fail(function):
         names = [name for c in model.constraints for name in c.row_names()]
+        names += [f"condition of {names[k]}" for k in conditional]
         function, kept = _guarded(function, names)
         kind = ca.MX
     elif kind is ca.MX:
@@ -57,8 +74,10 @@ def free_rows(
     x = kind.sym("x", len(free))
     position = {int(full): k for k, full in enumerate(free)}
     entries = [x[position[i]] if i in position else template[i] for i in range(len(template))]
-    rows = function.call([ca.vertcat(*entries)], True, False)
-    return x, [kind(ca.densify(row)) for row in rows], kept
+    results = function.call([ca.vertcat(*entries)], True, False)
+    scalars = [kind(ca.densify(result)) for result in results]
+    found = dict(zip(conditional, scalars[len(every) :], strict=True))
+    return x, scalars[: len(every)], [found.get(k) for k in range(len(every))], kept
 
 
 def _guarded(function: Any, names: list[str]) -> tuple[Any, tuple[Any, ...]]:

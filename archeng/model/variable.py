@@ -14,19 +14,12 @@ from numpy.typing import NDArray
 
 from archeng.checks import floats, shown
 from archeng.errors import ModelError
-from archeng.model.advice import no_number, no_truth_value
 from archeng.model.domain import REAL, Domain
 
 Floats = NDArray[np.float64]
 
 _LARGEST = 10**7  # rows or columns of one variable
 _MISSING = {"lower": -np.inf, "upper": np.inf, "start": np.nan, "scale": np.nan}  # if not given
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-_COMPARED = ("le", "lt", "ge", "gt", "eq", "ne")
-_OTHER = ("neg", "pos", "abs", "getitem", "array_ufunc")
-_OPERATORS = [
-    f"__{name}__" for name in (*_BINARY, *(f"r{name}" for name in _BINARY), *_COMPARED, *_OTHER)
-]
 
 
 @dataclass(frozen=True)
@@ -85,13 +78,22 @@ class Variable:
         ModelError
             For another shape, or something that is no value of this variable.
         """
-        array = np.asarray(value, dtype=object if self.domain.table is not None else None)
+        try:
+            array = np.asarray(value, dtype=object if self.domain.table is not None else None)
+        except ValueError as error:  # lists of different lengths
+            raise ModelError(
+                f"Variable {self.name!r}: expected shape {self.shape}, got {shown(value)}."
+            ) from error
         if array.shape != self.shape:
             raise ModelError(
                 f"Variable {self.name!r}: expected shape {self.shape}, got {array.shape}."
             )
         flat = array.reshape(-1, order="F").tolist()
         return np.array([self.domain.number(self.name, v) for v in flat], dtype=float)
+
+    def plain(self, flat: Floats) -> list[Any]:
+        """Return flat values (size,) as the engineer wrote them: numbers, and names of rows."""
+        return [self.domain.plain(number) for number in flat.tolist()]
 
     def to_data(self) -> dict[str, Any]:
         """Return the variable as JSON data; infinities and unset values are None."""
@@ -125,6 +127,18 @@ def element_names(name: str, shape: tuple[int, ...]) -> Iterator[str]:
         yield f"{name}[{','.join(str(int(i)) for i in index)}]"
 
 
+def plain_values(variables: Sequence[Variable], x: Floats) -> list[Any]:
+    """Return a flat vector (n,) as the engineer wrote it, for tables and files.
+
+    Floats of real variables, whole numbers of integers, numbers of choices, names of rows.
+    """
+    values, first = [], 0
+    for v in variables:
+        values += v.plain(x[first : first + v.size])
+        first += v.size
+    return values
+
+
 def make_variable(
     name: str,
     *,
@@ -148,8 +162,9 @@ def make_variable(
     given = {"lower": lower, "upper": upper, "start": start, "scale": scale}
     low, high, first, width = (_flat(name, key, value, dims) for key, value in given.items())
     variable = Variable(name, dims, low, high, first, width, unit or "", domain)
-    for label, a, b in zip(variable.element_names(), low, high, strict=True):
+    for label, a, b, x in zip(variable.element_names(), low, high, first, strict=True):
         domain.check_bounds(label, a, b)
+        domain.check_start(label, x, a, b)
     if start is not None and not np.all(np.isfinite(first)):
         raise ModelError(f"Variable {name!r}: start must be finite, got {shown(start)}.")
     if scale is not None and not (np.all(np.isfinite(width)) and np.all(width > 0)):
@@ -161,7 +176,12 @@ def make_variable(
 
 def _table_numbers(name: str, domain: Domain, start: Any) -> Floats:
     """Return the numbers of rows that are given by their names, in the same shape."""
-    names = np.asarray(start, dtype=object)
+    try:
+        names = np.asarray(start, dtype=object)
+    except Exception as error:  # an object may raise anything
+        raise ModelError(
+            f"Variable {name!r}: start must be the name of a row, got {shown(start)}."
+        ) from error
     flat = [domain.number(name, value) for value in names.reshape(-1).tolist()]
     return np.array(flat, dtype=float).reshape(names.shape)
 
@@ -191,17 +211,42 @@ def imported_scalar(
     scale: float | None,
     magnitude: float | None = None,
     unit: str = "",
+    domain: Domain = REAL,
 ) -> Variable:
     """Build the record of an imported scalar; start and scale are guessed if it lacks a bound.
 
-    The scale is a fifth of the magnitude, by default that of the start, and at least 1.
+    The scale is a fifth of the magnitude, by default that of the start, and at least 1. Bounds of
+    integers are rounded inwards, and a discrete variable starts at the value next to its start.
     """
-    lower, upper = bounds
+    lower, upper = domain.inward(*bounds)
+    if domain.is_discrete and lower > upper:
+        raise ModelError(
+            f"Variable {name!r}: none of its values lies between {bounds[0]:g} and {bounds[1]:g}."
+        )
+    if domain.is_discrete and start is not None:
+        start = domain.nearest(start, lower, upper)
     if not (np.isfinite(lower) and np.isfinite(upper)):
         start = float(np.clip(0.0, lower, upper)) if start is None else start
         size = max(abs(start), 1.0) if magnitude is None else magnitude
         scale = size / 5.0 if scale is None else scale
-    return make_variable(name, lower=lower, upper=upper, start=start, scale=scale, unit=unit)
+    return make_variable(
+        name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, domain=domain
+    )
+
+
+def rounded(domain: Domain, **options: Any) -> dict[str, Any]:
+    """Return keywords of :func:`make_variable` for an imported array of this domain.
+
+    Bounds of integers are rounded inwards, starts to the nearest one.
+    """
+    if not domain.is_discrete:
+        return options
+    lower, upper = (options.get(key, _MISSING[key]) for key in ("lower", "upper"))
+    low, high = np.vectorize(domain.inward)(lower, upper)
+    options |= {"lower": low, "upper": high, "domain": domain}
+    if options.get("start") is not None:
+        options["start"] = np.vectorize(domain.nearest)(options["start"], low, high)
+    return options
 
 
 def _flat(name: str, what: str, value: Any, dims: tuple[int, ...]) -> Floats:
@@ -243,81 +288,6 @@ def _numbers(values: Sequence[float | None], missing: float) -> Floats:
     array = np.array([missing if v is None else v for v in values], dtype=float)
     array.flags.writeable = False
     return array
-
-
-def symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
-    """Return a new symbol of a variable, of a kind: `casadi.SX` or `casadi.MX`.
-
-    CasADi reads a name that begins with a bracket as a list of names, and makes as many symbols:
-    the symbol's own name has letters, digits and underscores only.
-    """
-    safe = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(name))
-    rows, columns = (*shape, 1, 1)[:2]
-    return kind.sym(safe, rows, columns)
-
-
-def symbol_shape(expression: Any) -> tuple[int, ...]:
-    """Return the shape of a CasADi expression as variables have it: columns are vectors."""
-    rows, columns = expression.shape
-    if (rows, columns) == (1, 1):
-        return ()
-    return (rows,) if columns == 1 else (rows, columns)
-
-
-def teaching_symbol(kind: Any, name: str, shape: tuple[int, ...] = ()) -> Any:
-    """Return a symbol as `Model.variable` does: CasADi's own, with errors that teach.
-
-    CasADi cannot say whether ``x <= 3`` is true, and turns ``math.sqrt(x)`` into NaN (SX); these
-    symbols, and what is computed from them by operators, say what to write instead.
-    """
-    new = symbol(kind, name, shape)
-    new.__class__ = _TEACHING[kind]
-    return new
-
-
-def _teaching(kind: Any) -> Any:
-    """Return the class of symbols that derives from a class of CasADi."""
-
-    class Teaching(kind):  # type: ignore[misc]
-        __hash__ = kind.__hash__
-        __doc__ = f"A `casadi.{kind.__name__}` with errors that teach."
-
-        def __bool__(self) -> bool:
-            if not self.is_constant():
-                raise ModelError(no_truth_value())
-            return bool(super().__bool__())
-
-        def __float__(self) -> float:
-            if not self.is_constant():
-                raise ModelError(no_number())
-            return float(super().__float__())
-
-        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-            plain = tuple(kind if t is Teaching else t for t in types)  # CasADi compares classes
-            return super().__array_function__(func, plain, args, kwargs)
-
-        def __reduce__(self) -> Any:
-            return kind, (kind(self),)
-
-    def wrapped(name: str) -> Any:
-        operator = getattr(kind, name)
-
-        def apply(self: Any, *others: Any, **options: Any) -> Any:
-            value = operator(self, *others, **options)
-            if type(value) is kind:
-                value.__class__ = Teaching
-            return value
-
-        return apply
-
-    for name in _OPERATORS:
-        if hasattr(kind, name):
-            setattr(Teaching, name, wrapped(name))
-    Teaching.__name__ = Teaching.__qualname__ = kind.__name__
-    return Teaching
-
-
-_TEACHING = {kind: _teaching(kind) for kind in (ca.SX, ca.MX)}
 
 
 def flat_design(name: str, variables: Sequence[Variable], design: Any) -> Floats:

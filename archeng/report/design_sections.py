@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.model.tables import number
+from archeng.model import REAL, Domain, bound_domains
 from archeng.plain_text import short
 from archeng.progress import duration
 from archeng.records import Activity, RowAtBest, SimulatedAtBest
@@ -15,6 +15,7 @@ from archeng.report.figures import sensible
 from archeng.report.figures.calls import times
 from archeng.report.figures.designs import MOST_PANELS, free_variables
 from archeng.report.html import Html, facts, paragraph, picture, table
+from archeng.report.neighbours import NEIGHBOUR_HEADER, held_text, neighbour_cells
 from archeng.report.text import (
     OUTPUT_HEADER,
     formulas_of,
@@ -28,6 +29,7 @@ from archeng.result import Result
 
 _BEST = 10  # designs in the table of the best
 _COLUMNS = 8  # variables in that table
+_DIGITS = 5  # of real numbers in it
 _NAMES = 10  # active constraints that are named
 _AT_BOUND = 1e-6  # nearer to a bound than this, relative to the distance of the bounds: at it
 _UNKNOWN = "a constraint that only the simulator knows"
@@ -78,7 +80,7 @@ def best_design(result: Result) -> list[Html]:
         return [paragraph(f"There is none: {result.status.value}.")]
     sense = "maximised" if result.maximize else "minimised"
     variables = result.variables_at_best
-    places = [_place(v.value, v.lower, v.upper) for v in variables]
+    places = [_place(v.value, v.lower, v.upper) if v.domain.is_ordered else None for v in variables]
     bounds = [_at_bound(place) for place in places]
     rows = [(*variable_cells(v), bound) for v, bound in zip(variables, bounds, strict=True)]
     header = ("variable", "value", "unit", "lower", "upper", "at bound")
@@ -144,7 +146,12 @@ def _best_table(result: Result, free: list[int]) -> Html:
     best, columns = result.best_calls[:_BEST], free[:_COLUMNS]
     header = ["call", "objective", *(short(result.variables_at_best[j].name, 18) for j in columns)]
     rows = [
-        (str(e.index + 1), f"{e.objective:.8g}", *(f"{e.x[j]:.5g}" for j in columns)) for e in best
+        (
+            str(e.index + 1),
+            f"{e.objective:.8g}",
+            *(result.variables_at_best[j].domain.value_shown(e.x[j], _DIGITS) for j in columns),
+        )
+        for e in best
     ]
     fewer = f" (the first {_COLUMNS} variables)" if len(columns) < len(free) else ""
     return table(f"The {len(best)} best designs{fewer}", header, rows, "r" * len(header))
@@ -168,6 +175,11 @@ def constraints(result: Result) -> list[Html]:
         elements += [paragraph(text), _activity(result), picture("activity", caption)]
     elif "incomplete" in result.provenance:
         elements.append(paragraph(f"Note: {result.provenance['incomplete']}."))
+    if result.neighbours:
+        rows, caption = neighbour_cells(result.neighbours), "Next values of discrete variables"
+        elements.append(table(caption, NEIGHBOUR_HEADER, rows, "ll"))
+        if held_text(result):
+            elements.append(paragraph(f"{held_text(result).capitalize()}."))
     if "simulated" in kinds:
         count, total = sum(bool(e.violated) for e in result.evaluations), len(result.evaluations)
         what = "a simulated constraint" if formulas_of(result) else _UNKNOWN
@@ -183,7 +195,8 @@ def _activity(result: Result) -> Html:
     at_best |= {s.name: s for s in result.simulated}
     blocking = [a for a in result.activity if a.active or a.repaired]
     blocking.sort(key=lambda a: (not a.active, -np.nan_to_num(a.gain, nan=-1.0), -a.repaired))
-    rows = [_activity_row(a, at_best.get(a.name)) for a in blocking]
+    domains = bound_domains(result.variables)
+    rows = [_activity_row(a, at_best.get(a.name), domains.get(a.name, REAL)) for a in blocking]
     marked = [k for k, a in enumerate(blocking) if a.active]
     header = ["constraint", "kind", "active", "value", "limits", "blocked calls", "gain per unit"]
     formulas, align = formulas_of(result), "lllrrrr"
@@ -194,8 +207,11 @@ def _activity(result: Result) -> Html:
     return table("Constraints that blocked designs", header, rows, align, marked)
 
 
-def _activity_row(a: Activity, row: RowAtBest | SimulatedAtBest | None) -> tuple[str, ...]:
+def _activity_row(
+    a: Activity, row: RowAtBest | SimulatedAtBest | None, domain: Domain
+) -> tuple[str, ...]:
     value = limits = "-"
+    number = domain.shown
     if row is not None:
         near_zero = 0.0 in (row.lower, row.upper) and abs(row.value) < _ROUNDING
         value = "0" if near_zero else number(row.value)

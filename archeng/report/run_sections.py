@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.model.tables import number
+from archeng.model import has_discrete, number
 from archeng.plain_text import short
 from archeng.records import CallRecord, RowAtBest
 from archeng.report.figures.constraints import REPAIR_KINDS
@@ -32,6 +32,7 @@ _ROWS = 40  # different messages in the table
 _MESSAGES = 12  # different messages of failed calls that are shown in full
 _LONGEST = 4000  # characters of a message
 _VALUES = 12  # variables of a design beside a message
+_DIGITS = 6  # of real numbers there
 
 
 def question(result: Result) -> list[Html]:
@@ -84,11 +85,19 @@ def _simulated(result: Result) -> Html:
 
 def _variables(result: Result) -> Html:
     starts = np.concatenate([v.start for v in result.variables])
+    discrete = has_discrete(result.variables)
     rows = [
-        (v.name, v.unit or "-", number(v.lower), number(v.upper), number(start))
+        (
+            v.name,
+            *([v.domain.summary] if discrete else []),
+            v.unit or "-",
+            *map(v.domain.bound_shown, (v.lower, v.upper)),
+            v.domain.shown(start),
+        )
         for v, start in zip(result.variables_at_best, starts, strict=True)
     ]
-    return table("Variables", ("variable", "unit", "lower", "upper", "start"), rows, "llrrr")
+    header = ("variable", *(["kind"] if discrete else []), "unit", "lower", "upper", "start")
+    return table("Variables", header, rows, "l" * (len(header) - 3) + "rrr")
 
 
 def _row(r: RowAtBest) -> tuple[str, ...]:
@@ -165,7 +174,9 @@ def failures(result: Result) -> list[Html]:
 def _message(result: Result, call: CallRecord, status: str, line: str) -> Html:
     """Return the message of a call with its design, cut if it is very long."""
     values = list(zip(result.variables_at_best, call.x, strict=True))[:_VALUES]
-    where = ", ".join(f"{short(v.name, 24)} = {value:.6g}" for v, value in values)
+    where = ", ".join(
+        f"{short(v.name, 24)} = {v.domain.value_shown(value, _DIGITS)}" for v, value in values
+    )
     text = call.message.strip() or "no message"
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 4]}\n…\n{text[-3 * _LONGEST // 4 :]}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.model.tables import number, text_table
+from archeng.model import REAL, Domain, bound_domains, number, text_table
 from archeng.records import (
     Activity,
     ParameterSensitivity,
@@ -17,8 +17,9 @@ from archeng.records import (
     SimulatedAtBest,
     VariableAtBest,
 )
+from archeng.report.neighbours import neighbours_text
 from archeng.result import Result
-from archeng.surrogate import Optimality
+from archeng.surrogate import Neighbourhood, Optimality
 
 PARAMETER_HEADER = ("parameter", "value", "unit", "best objective per unit")
 OUTPUT_HEADER = ("output", "value", "unit")
@@ -54,9 +55,11 @@ def result_text(result: Result) -> str:
         parts += ["", text_table((title, "value"), others)]
     active = [r for r in result.rows if r.active]
     if active:
-        parts += ["", _rows(active)]
+        parts += ["", _rows(active, bound_domains(result.variables))]
     if any(a.active for a in result.activity):
         parts += ["", _activity([a for a in result.activity if a.active], formulas_of(result))]
+    if result.neighbours:
+        parts += ["", neighbours_text(result)]
     if any(np.isfinite(r.value) for r in result.rows):
         total = len(result.rows)
         parts += ["", f"{total - len(active)} of {total} constraints are not active"]
@@ -130,11 +133,31 @@ def simulated_table(
 
 def variable_cells(v: VariableAtBest) -> tuple[str, ...]:
     """Return name, value, unit and bounds of a variable."""
-    return v.name, f"{v.value:.8g}", v.unit or "-", number(v.lower), number(v.upper)
+    value, bounds = v.domain.value_shown(v.value), map(v.domain.bound_shown, (v.lower, v.upper))
+    return v.name, value, v.unit or "-", *bounds
 
 
 def optimality_text(o: Optimality) -> str:
     """Return what speaks for the design being an optimum, in one sentence."""
+    if o.neighbours is None:
+        return _first_order_text(o)
+    around = _neighbours_text(o.neighbours)
+    if not o.radius:  # nothing is continuous
+        return around
+    return f"with the discrete variables held, {_first_order_text(o)}; {around}"
+
+
+def _neighbours_text(n: Neighbourhood) -> str:
+    """Say what is known of the designs with discrete variables changed."""
+    total = n.simulated + n.infeasible + n.predicted + n.open
+    text = (
+        f"of its {total} neighbours with one or two discrete variables changed {n.simulated} are "
+        f"simulated and not better, {n.infeasible} infeasible, {n.predicted} predicted to be worse"
+    )
+    return f"{text}, {n.open} not known" if n.open else text
+
+
+def _first_order_text(o: Optimality) -> str:
     text = (
         f"to first order {o.gain:.2g} more is expected within {o.radius:g} deviations of it, "
         f"{o.residual:.1e} of the objective within one ({o.residual_not_excluded:.1e} is not "
@@ -171,6 +194,8 @@ def _activity(activity: Sequence[Activity], formulas: Mapping[str, str]) -> str:
 
 def gain_text(a: Activity) -> str:
     """Return the estimated gain with its uncertainty, in words where it is not certain."""
+    if np.isnan(a.gain) and a.gain_error == 0:
+        return "at the end of its list" if a.kind == "bound" else "only discrete variables in it"
     if np.isnan(a.gain):
         return "not estimated (too few calls)"
     if np.isnan(a.gain_error):
@@ -193,14 +218,15 @@ def _output(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _rows(rows: Sequence[RowAtBest]) -> str:
+def _rows(rows: Sequence[RowAtBest], domains: Mapping[str, Domain]) -> str:
     lines = []
     for r in rows:
+        domain = domains.get(r.name, REAL)
         at_upper = np.isfinite(r.upper) and (
             not np.isfinite(r.lower) or abs(r.upper - r.value) <= abs(r.value - r.lower)
         )
         sign, limit = ("<=", r.upper) if at_upper else (">=", r.lower)
         value = 0.0 if limit == 0 and r.kind != "equality" else r.value
-        cells = (r.name, f"{value:.8g}", f"{sign} {number(limit)}", r.kind, r.source or "-")
-        lines.append(cells)
+        shown, end = domain.value_shown(value), f"{sign} {domain.bound_shown(limit)}"
+        lines.append((r.name, shown, end, r.kind, r.source or "-"))
     return text_table(("active constraint", "value", "limit", "kind", "source"), lines)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats
 from archeng.ledger import Ledger
@@ -23,7 +24,7 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
     """
     fs = feasible_set
     free = fs.reduce(x)
-    values, jacobian = fs.values_and_jacobian(free)
+    values, (_, jacobian) = fs.shown_values(free), fs.values_and_jacobian(free)
     scale = np.where(np.isnan(fs.scale), np.maximum(np.abs(free), 1.0), fs.scale)
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.linalg.norm(jacobian * scale, axis=1)
@@ -33,6 +34,8 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
         | (values <= fs.lower + near)
         | (values >= fs.upper - near)
     )
+    if fs.lattice is not None:  # the first and the last of things without an order are no limits
+        active[: len(fs.bounded)] &= ~np.isin(fs.bounded, fs.lattice.categories)
     return tuple(
         RowAtBest(
             name=info.name,
@@ -58,6 +61,7 @@ def activity_of(
     errors = np.where(prices.active, np.nan, 0.0)
     if len(prices.others):
         errors = np.sqrt(np.mean((np.abs(prices.others) - gains) ** 2, axis=0))
+    errors[: len(rows)] = np.where(_of_levels(feasible_set), 0.0, errors[: len(rows)])
     blocked = prices.active[len(rows) :]
     calls = max(len(evaluations), 1)
     about: list[tuple[str, str, bool, str, Floats]] = [
@@ -87,6 +91,18 @@ def activity_of(
             about, gains, errors, strict=True
         )
     )
+
+
+def _of_levels(fs: FeasibleSet) -> NDArray[np.bool_]:
+    """Which rows (m,) have discrete variables only."""
+    if fs.lattice is None:
+        return np.zeros(fs.m, dtype=bool)
+    flat = fs.m - fs.n_nonlinear
+    depends = np.zeros((fs.m, fs.n), dtype=bool)
+    depends[:flat] = fs.constant_jacobian != 0
+    curved, variables = fs.jacobian_sparsity.get_triplet()
+    depends[flat + np.array(curved, dtype=int), np.array(variables, dtype=int)] = True
+    return np.asarray(~depends[:, fs.lattice.continuous].any(axis=1))
 
 
 def _repairs(evaluations: Sequence[CallRecord], row: int) -> Floats:

@@ -20,10 +20,13 @@ from archeng.handlers import (
     Resampling,
     StochasticRanking,
 )
+from archeng.model import FeasibleSet
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
 from archeng.surrogate import Assisted, MixedAssisted
+
+_NAMED = 4  # discrete variables that a message names
 
 
 def _arch(parts: HandlerParts) -> Handler[Any]:
@@ -46,6 +49,13 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
 }
 """What makes each handler. They check their options and whether they suit the model themselves."""
 
+DISCRETE = tuple(
+    name
+    for name, make in HANDLERS.items()
+    if make is _arch or getattr(make, "handles_discrete", False)
+)
+"""Handlers that can search over discrete variables: their repair ends at levels."""
+
 
 def make_handler(
     repairer: Repairer,
@@ -64,22 +74,17 @@ def make_handler(
     ------
     SettingsError
         If it cannot handle the rows of the model, its discrete variables or simulated constraints,
-        or would simulate
-        designs that violate explicit ones without ``simulator_defined_everywhere=True``, or has
-        other options.
+        or would simulate designs that violate explicit ones without
+        ``simulator_defined_everywhere=True``, or has other options.
     """
     limits = limits or Limits()
+    _refuse_discrete(repairer.feasible_set, settings.handler)
     parts = HandlerParts(repairer, team, settings, wide, limits, taught)
     handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "
             f'({", ".join(limits.names)}); use "arch".'
-        )
-    if repairer.feasible_set.lattice is not None and not handler.handles_discrete:
-        raise SettingsError(
-            f"handler={settings.handler!r} knows nothing of discrete variables (integer, binary, "
-            'choice, category, catalogue), and the model has some; use "arch".'
         )
     if handler.outside and not settings.simulator_defined_everywhere:
         raise SettingsError(
@@ -88,3 +93,15 @@ def make_handler(
             '...). Otherwise use "arch", which never does.'
         )
     return handler
+
+
+def _refuse_discrete(fs: FeasibleSet, name: str) -> None:
+    """Raise if a model has discrete variables and the handler knows nothing of levels."""
+    if fs.lattice is None or name in DISCRETE:
+        return
+    discrete = [fs.free_names[i] for i in fs.lattice.positions]
+    named = ", ".join(discrete[:_NAMED]) + (", ..." if len(discrete) > _NAMED else "")
+    raise SettingsError(
+        f"handler={name!r} knows nothing of discrete variables, and the model has some ({named}); "
+        f"use {' or '.join(repr(handler) for handler in DISCRETE)}."
+    )

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from archeng.distribution import Floats
-from archeng.errors import SettingsError
-from archeng.model import FeasibleSet, Formulas, Parameter
+from archeng.errors import ModelError, SettingsError
+from archeng.model import FeasibleSet, Formulas, Parameter, Translation, translation
 from archeng.outcomes import Lessons
 from archeng.result import Result
 from archeng.runner.reading import read_journal
@@ -44,10 +44,12 @@ def lessons_of(data: Sequence[Source], feasible_set: FeasibleSet) -> Lessons | N
         label = str(source) if isinstance(source, Path) else f"result {source.name!r}"
         result = read_journal(source) if isinstance(source, Path) else source
         _check(label, result, fs, formulas)
+        translated = _translation(label, result, fs)
         then = _flat(result.parameters, [p.name for p in fs.parameters])
         for call in result.evaluations:
-            if call.good and np.array_equal(fs.expand(fs.reduce(call.x)), call.x):
-                points.append(fs.reduce(call.x))
+            x = translated(call.x) if call.good else None
+            if x is not None and np.array_equal(fs.expand(fs.reduce(x)), x):
+                points.append(fs.reduce(x))
                 outputs.append(output_vector(formulas, call.outputs))
                 values.append(then)
                 read |= set(call.parameters_read)
@@ -75,6 +77,14 @@ def _check(label: str, result: Result, fs: FeasibleSet, formulas: Formulas) -> N
                 f"data: {label} has the {what} {list(before)}, and the model has "
                 f"{[q.name for q in now]}: they must be the same."
             )
+
+
+def _translation(label: str, result: Result, fs: FeasibleSet) -> Translation:
+    """Return how designs of a run are read now; rows of tables are found by their names."""
+    try:
+        return translation(result.variables, fs.variables)
+    except ModelError as error:
+        raise SettingsError(f"data: {label}: {error}.") from error
 
 
 def _flat(parameters: Iterable[Parameter], names: Sequence[str]) -> Floats:

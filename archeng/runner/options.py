@@ -112,15 +112,23 @@ def start_point(
     """Free vector to start from: the option, else the declared starts, else None.
 
     Variables without a declared start are put midway between their bounds if others have one.
+    Discrete ones are then put at the level there.
     """
+    x = _start_vector(model, feasible_set, start)
+    lattice = feasible_set.lattice
+    return x if x is None or lattice is None else lattice.decode(x)
+
+
+def _start_vector(
+    model: Model, feasible_set: FeasibleSet, start: Mapping[str, ArrayLike] | ArrayLike | None
+) -> Floats | None:
+    """Free vector to start from, as it was given."""
     fs = feasible_set
     if start is not None:
-        try:
-            x = fs.reduce(model.flat(start))
-        except (ModelError, TypeError, ValueError) as error:
-            raise SettingsError(f"start: {error}") from error
+        x = fs.reduce(full_start(model, start))
         if not np.all(np.isfinite(x)):
             raise SettingsError(f"start must be finite, got {shown(start)}.")
+        _check_rows_of_tables(fs, x)
         return x
     if np.all(np.isnan(fs.start)):
         return None
@@ -128,6 +136,33 @@ def start_point(
     with np.errstate(invalid="ignore"):
         middle = (low + high) / 2
     return np.where(np.isnan(fs.start), middle, fs.start)
+
+
+def full_start(model: Model, start: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
+    """Return the full vector of the option; in a mapping, what is written must be a value."""
+    try:
+        full = model.flat(start)
+        if isinstance(start, Mapping):
+            numbers = iter(full.tolist())
+            for v in model.variables:
+                for name in v.element_names():
+                    v.domain.check_value(name, next(numbers))
+    except (ModelError, TypeError, ValueError) as error:
+        raise SettingsError(f"start: {error}") from error
+    return full
+
+
+def _check_rows_of_tables(fs: FeasibleSet, x: Floats) -> None:
+    """Raise if a start (n,) has a number of a row that a table does not have."""
+    full = iter(fs.expand(x).tolist())
+    for variable in fs.variables:
+        for name, value in zip(variable.element_names(), full, strict=False):
+            table = variable.domain.table
+            if table is not None and variable.domain.violation(value, 0.0, len(table.names) - 1):
+                raise SettingsError(
+                    f"start: {name} must be the name of a row, or its number from 0 to "
+                    f"{len(table.names) - 1}, got {value:g}; there are {table.some_names()}."
+                )
 
 
 @one_thread

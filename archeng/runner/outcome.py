@@ -18,6 +18,7 @@ from archeng.records import (
     Activity,
     CallRecord,
     Generation,
+    NeighbourAtBest,
     ParameterSensitivity,
     SimulatedAtBest,
 )
@@ -25,6 +26,7 @@ from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
 from archeng.runner.generation import OpenGeneration
 from archeng.runner.moved import versions
+from archeng.runner.neighbours import neighbours_at
 from archeng.runner.options import Options
 from archeng.runner.prices import parameter_sensitivities, prices_at
 from archeng.settings import Settings
@@ -89,10 +91,12 @@ def make_result(run: Account) -> Result:
     rows = rows_at(fs, x) if isinstance(fs, FeasibleSet) else ()
     activity: tuple[Activity, ...] = ()
     sensitivities: tuple[ParameterSensitivity, ...] = ()
+    neighbours: tuple[NeighbourAtBest, ...] = ()
     if isinstance(fs, FeasibleSet) and best is not None:
         prices = prices_at(fs, run.ledger, run.wide, rows)
         activity = activity_of(fs, run.ledger, prices, rows)
         sensitivities = parameter_sensitivities(fs, run.ledger, prices, rows, run.options.sign)
+        neighbours = neighbours_at(fs, x)
     return Result(
         name=fs.name,
         x=x,
@@ -114,6 +118,7 @@ def make_result(run: Account) -> Result:
         objective_name="" if texts is None else texts.objective_name,
         objective_formula="" if texts is None else texts.objective,
         sensitivities=sensitivities,
+        neighbours=neighbours,
     )
 
 

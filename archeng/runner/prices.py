@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution, Floats, distribution_from_covariance
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet, ParameterSlopes
+from archeng.model import FeasibleSet, ParameterSlopes, fibre
 from archeng.outcomes import Limits, PastCalls
 from archeng.records import CallRecord, ParameterSensitivity, RowAtBest
 from archeng.simulator import output_vector
@@ -49,16 +49,73 @@ class Prices:
 def prices_at(
     fs: FeasibleSet, ledger: Ledger, wide: Distribution, rows: Sequence[RowAtBest]
 ) -> Prices:
-    """Return the prices at the best design, whose explicit rows are known."""
+    """Return the prices at the best design, whose explicit rows are known.
+
+    Discrete variables are held: the prices are those of the real ones.
+    """
     best, data, limits = ledger.best, ledger.arrays(), ledger.limits
     assert best is not None
     blocked = _blocked(best, data, limits)
+    active = np.array([row.active for row in rows])
     x = fs.reduce(best.x)
-    values, jacobian = fs.values_and_jacobian(x)
+    if fs.lattice is None:
+        return _prices(fs, x, data, limits, wide, blocked, active)
+    if not len(fs.lattice.continuous):
+        return _unknown(fs, x, blocked, active)
+    return _held(fs, x, data, limits, wide, blocked, active)
+
+
+def _held(
+    fs: FeasibleSet,
+    x: Floats,
+    data: PastCalls,
+    limits: Limits,
+    wide: Distribution,
+    blocked: Floats,
+    active: NDArray[np.bool_],
+) -> Prices:
+    """Return the prices with the discrete variables held, from calls with the same levels."""
+    lattice = fs.lattice
+    assert lattice is not None
+    own, inner = lattice.continuous, fibre(fs, x)
+    same = data.taken((lattice.indices(data.points) == lattice.indices(x)).all(axis=1))
+    slopes = None if same.slopes is None else same.slopes[:, :, own]
+    same = replace(same, points=same.points[:, own], slopes=slopes, lessons=None)
+    root = wide.scaled_factor[own]
+    narrow = distribution_from_covariance(x[own], root @ root.T)
+    names = {row.name for row in inner.rows}
+    kept = np.array([row.name in names for row in fs.rows], dtype=bool)
+    found = _prices(inner, x[own], same, limits, narrow, blocked, active[kept])
+    every = np.append(kept, np.ones(len(blocked), dtype=bool))
+    unknown = _unknown(fs, x, blocked, active)
+    values, others = unknown.values.copy(), np.zeros((len(found.others), len(every)))
+    values[every], others[:, every] = found.values, found.others
+    others[:, ~every] = values[~every]
+    return replace(unknown, values=values, others=others, tied=found.tied)
+
+
+def _unknown(fs: FeasibleSet, x: Floats, blocked: Floats, active: NDArray[np.bool_]) -> Prices:
+    """Return prices that cannot be told, of those that are not zero."""
+    values = fs.values(x)
     upper = np.abs(fs.upper - values) <= np.abs(values - fs.lower)
     sides = np.concatenate((np.where(upper, 1.0, -1.0), blocked))
-    active = np.array([row.active for row in rows] + [side != 0 for side in blocked], dtype=bool)
-    unknown = Prices(sides, active, np.where(active, np.nan, 0.0), np.zeros((0, len(active))))
+    active = np.append(active, blocked != 0).astype(bool)
+    return Prices(sides, active, np.where(active, np.nan, 0.0), np.zeros((0, len(active))))
+
+
+def _prices(
+    fs: FeasibleSet,
+    x: Floats,
+    data: PastCalls,
+    limits: Limits,
+    wide: Distribution,
+    blocked: Floats,
+    active_rows: NDArray[np.bool_],
+) -> Prices:
+    """Return the prices at a design (n,) of real variables."""
+    unknown = _unknown(fs, x, blocked, active_rows)
+    sides, active = unknown.sides, unknown.active
+    _, jacobian = fs.values_and_jacobian(x)
     found = gradients(frame_at(wide, x), data, limits, fs.formulas) if active.any() else None
     if found is None:
         return unknown
@@ -97,7 +154,7 @@ def parameter_sensitivities(
     """Return how the best objective changes with each parameter; empty without parameters.
 
     The derivative of the Lagrange function: that of the objective, and of the active rows times
-    their multipliers. ``sign`` is -1 if the objective is maximised.
+    their multipliers; discrete variables are held. ``sign`` is -1 if the objective is maximised.
     """
     slopes, best = fs.parameter_slopes, ledger.best
     if slopes is None or best is None:

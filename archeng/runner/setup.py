@@ -287,7 +287,7 @@ def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]
     calls: dict[bytes, Call] = {}
     formula = wanted.feasible_set.formulas
     for path in runtime.reuse:
-        for key, e in finished_designs(path, model.element_names(), model.parameters).items():
+        for key, e in finished_designs(path, model.variables, model.parameters).items():
             if all(name in e.constraints for name in wanted.simulated):
                 outcome = Call(
                     CallStatus.REUSED,

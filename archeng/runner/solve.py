@@ -65,9 +65,9 @@ def solve(
         the model's outputs. Without one, that of the model itself: its objective or black boxes.
     {options}
     **import_arguments
-        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0`` of
-        an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an Opti;
-        ``gradients``: whether derivatives of the model's black boxes are used.
+        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
+        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
+        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
 
     Returns
     -------
@@ -171,6 +171,10 @@ def sample_feasible(
     of points that are uniform on it (by volume, or by surface under equalities, in units of the
     initial deviations). A variable without both bounds is sampled around its start, unless the
     constraints determine its range.
+
+    With discrete variables all their possible values occur, each about as often (of long lists, all
+    parts); the real variables are uniform for the discrete values that they come with. If there
+    are only discrete variables with few combinations, all of them are tried, and none comes twice.
 
     Parameters
     ----------

@@ -317,7 +317,7 @@ def _shape(value: Any) -> tuple[Any, ...]:
 
 
 def check_designs(path: Path, feasible_set: FeasibleSet, calls: Iterable[CallRecord]) -> None:
-    """Raise if stored designs are not of this model: another length, or outside the bounds.
+    """Raise if stored designs are not of this model: another length, or no values of variables.
 
     Raises
     ------
@@ -330,6 +330,7 @@ def check_designs(path: Path, feasible_set: FeasibleSet, calls: Iterable[CallRec
         same = e.x.shape == e.sampled.shape == fs.template.shape
         if same and np.isfinite(e.x).all():
             inside = np.all((lower <= e.x[kept]) & (e.x[kept] <= upper))
+            inside &= fs.lattice is None or fs.lattice.contains(fs.reduce(e.x))
             if inside or not e.feasible:
                 continue
         raise JournalError(

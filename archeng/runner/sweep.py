@@ -11,7 +11,7 @@ import numpy as np
 
 from archeng.checks import file_path, flag, needed, shown
 from archeng.errors import JournalError, SettingsError
-from archeng.model import as_model, number, text_table
+from archeng.model import as_model, number, plain_values, text_table
 from archeng.result import Result
 from archeng.runner.reading import read_journal
 from archeng.runner.solve import resume, solve
@@ -58,7 +58,7 @@ class Sweep:
                 "objective": result.fun,
                 "status": result.status.name.lower(),
                 "calls": result.nfev,
-                **dict(zip(names, result.x.tolist(), strict=True)),
+                **dict(zip(names, plain_values(result.variables, result.x), strict=True)),
             }
             for point, result in zip(self.points, self.results, strict=True)
         ]
@@ -87,6 +87,9 @@ def sweep(
 
     Each run begins at the best design of the nearest values before, and its models of the outputs
     learn from all calls before, whatever the values of the parameters were.
+
+    With discrete variables, ``result.sensitivities`` of a run say what happens while these are
+    held; where another value becomes better, the best objective bends, and only the runs show it.
 
     Parameters
     ----------

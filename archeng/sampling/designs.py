@@ -11,6 +11,7 @@ import numpy as np
 from archeng.checks import needed
 from archeng.distribution import Floats
 from archeng.errors import SettingsError
+from archeng.model import has_discrete, plain_values
 from archeng.plain_text import cell
 from archeng.simulator import Design
 
@@ -37,10 +38,13 @@ class Designs(list[Design]):
         needed("pandas", "pandas", SettingsError)
         import pandas
 
-        return pandas.DataFrame(self.x, columns=self.names)
+        if not self or not has_discrete(self[0].variables):
+            return pandas.DataFrame(self.x, columns=self.names)
+        rows = [plain_values(d.variables, d.x) for d in self]
+        return pandas.DataFrame(rows, columns=self.names)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table as a CSV file: a line of names, then exact floats.
+        """Write the table as a CSV file: a line of names, then exact floats; rows by their names.
 
         Raises
         ------
@@ -51,7 +55,7 @@ class Designs(list[Design]):
             with Path(path).open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
                 writer.writerow([cell(name) for name in self.names])
-                writer.writerows([repr(float(value)) for value in d.x] for d in self)
+                writer.writerows(map(cell, plain_values(d.variables, d.x)) for d in self)
         except OSError as error:
             raise SettingsError(f"{path}: cannot be written ({error.strerror}).") from error
 

@@ -20,12 +20,13 @@ import time
 import numpy as np
 
 from archeng.blas import one_thread
-from archeng.distribution import Floats, Integers
+from archeng.distribution import Floats
 from archeng.repair import Repairer
+from archeng.sampling.fill_levels import level_filling_points
 from archeng.sampling.manifold import EqualityManifold, RowEvaluator, equality_manifold
 from archeng.sampling.search import FirstPoints, deviations, feasible_points
 from archeng.sampling.spread import representative
-from archeng.sampling.walk import FeasibleWalk
+from archeng.sampling.walk import FeasibleWalk, unlimited_variables, walk_lengths
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ def space_filling_points(repairer: Repairer, k: int, rng: np.random.Generator) -
     InfeasibleModelError
         If none is found; it names the rows in conflict at the least violating point.
     """
+    if repairer.feasible_set.lattice is not None:
+        return level_filling_points(repairer, repairer.feasible_set.lattice, k, rng)
     if k <= _FEW:
         return feasible_points(repairer, k, rng)
     fs = repairer.feasible_set
@@ -129,8 +132,8 @@ def _walked(
     work = max(manifold.scale.size * manifold.indices.size, manifold.rows.terms // 10, 1)
     count = min(-(-size // 2), _WALKERS, max(_MOST_WORK // work, _ENOUGH))
     begin = starts[rng.permutation(len(starts))[np.arange(count) % len(starts)]]
-    walk = FeasibleWalk(manifold, begin, _unlimited(manifold, starts), rng)
-    first, between = _lengths(manifold)
+    walk = FeasibleWalk(manifold, begin, unlimited_variables(manifold, starts), rng)
+    first, between = walk_lengths(manifold)
     first = first // 4 if uniform else first
     between = max(2, min(between, between * 2 * count // _WALKERS))
     steps = first + between * (-(-size // count) - 1)
@@ -147,40 +150,9 @@ def _walked(
     return points[manifold.rows.hold(points)][:size]
 
 
-def _lengths(manifold: EqualityManifold) -> tuple[int, int]:
-    """Return how many steps forget where a point began, and how many lie between two uses of it.
-
-    Measured on sets whose uniform samples are known (``make bench-sampling``).
-    """
-    d = manifold.dimension
-    if manifold.curved:
-        return 60 + 4 * d, 15 + d // 4
-    linear = manifold.rows.feasible_set.is_linear
-    return (60 if linear else 200) + 12 * d, 10 + d // 2
-
-
 def _inner(manifold: EqualityManifold, starts: Floats, rng: np.random.Generator) -> Floats:
     """Return feasible ones among random combinations of the points: they lie farther inside."""
     weights = rng.dirichlet(np.full(len(starts), 0.05), size=4 * _ENOUGH)
     weights[::2] = rng.dirichlet(np.full(len(starts), 1.0), size=2 * _ENOUGH)
     x = manifold.nearby(weights @ starts)
     return x[manifold.rows.hold(x)]
-
-
-def _unlimited(manifold: EqualityManifold, points: Floats) -> Integers:
-    """Return the variables without both bounds that no row with two limits holds in a range."""
-    fs = manifold.rows.feasible_set
-    open_ended = np.flatnonzero(~fs.boxed)
-    if len(open_ended) == 0:
-        return open_ended
-    two_sided = np.flatnonzero(np.isfinite(fs.upper - fs.lower))
-    held = np.zeros(fs.n)
-    _, jacobians = manifold.rows.gradients(points[:1], two_sided)
-    J = jacobians[0] * manifold.scale
-    J = J[np.isfinite(J).all(axis=1)]
-    lengths = np.linalg.norm(J, axis=1)
-    J = J[lengths > 0] / lengths[lengths > 0, None]
-    if len(J):
-        _, sizes, V = np.linalg.svd(J, full_matrices=False)
-        held = np.sum(V[sizes > 1e-8 * sizes[0]] ** 2, axis=0)
-    return open_ended[held[open_ended] < 1 - 1e-6]

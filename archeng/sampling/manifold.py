@@ -5,7 +5,8 @@ were declared so, or if they leave less than a thousandth of a deviation of room
 of the manifold is d = n - m_e, with m_e independent equalities.
 
 Coordinates are those of the model divided by the deviations s (n,) of the variables; gradients
-have about length one.
+have about length one. Variables with a deviation of zero are held where they are: then n is the
+number of the others.
 """
 
 from __future__ import annotations
@@ -119,7 +120,12 @@ class EqualityManifold:
     @property
     def dimension(self) -> int:
         """Dimension d of the manifold."""
-        return len(self.scale) - len(self.indices)
+        return int(np.count_nonzero(self.scale)) - len(self.indices)
+
+    @cached_property
+    def units(self) -> Floats:
+        """What coordinates are divided by (n,): infinite for variables that are held."""
+        return np.where(self.scale > 0, self.scale, np.inf)
 
     def residuals(self, x: Floats) -> tuple[Floats, Floats, Booleans]:
         """Scaled residuals (k, m_e), scaled gradients (k, m_e, n), and which points are on it."""

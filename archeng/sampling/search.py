@@ -21,6 +21,7 @@ from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet
 from archeng.ranking import mid_ranks
 from archeng.repair import Repair, Repairer
+from archeng.sampling.levels import Differences, combined, latin_points
 from archeng.sampling.spread import farthest
 from archeng.strategy import default_parameters, initial_state, sample, update
 
@@ -74,8 +75,11 @@ def feasible_points(
     search = FirstPoints(repairer, rng, max_time)
     pool = [r.x for r in search.repairs(k)]
     points = np.array(pool + search.combinations(pool, 3 * k))
-    chosen, _ = farthest(search.wide.whiten(points), k, int(rng.integers(len(points))))
-    return points[chosen]
+    first = int(rng.integers(len(points)))
+    lattice = repairer.feasible_set.lattice
+    if lattice is None:
+        return points[farthest(search.wide.whiten(points), k, first)[0]]
+    return points[Differences.of_points(repairer.feasible_set, lattice, points).farthest(k, first)]
 
 
 class SearchDeadline:
@@ -170,14 +174,21 @@ class FirstPoints:
                 break
             i, j = self._rng.integers(len(pool), size=2)
             t = self._rng.uniform(-0.1, 1.1)
-            repair = self._repairer.repair(pool[i] + t * (pool[j] - pool[i]), self.wide, pool[i])
+            repair = self._repairer.repair(self._between(pool[i], pool[j], t), self.wide, pool[i])
             if repair.feasible:
                 points.append(repair.x)
         return points
 
+    def _between(self, a: Floats, b: Floats, t: float) -> Floats:
+        lattice = self._fs.lattice
+        between: Floats = a + t * (b - a)
+        return between if lattice is None else combined(lattice, a, b, t, self._rng)
+
     def _uniform(self) -> Floats:
-        """Uniform in the box; normal around the start where there is no box."""
+        """Uniform in the box and over the levels; normal around the start where there is no box."""
         fs, rng = self._fs, self._rng
+        if fs.lattice is not None:
+            return np.asarray(latin_points(fs, fs.lattice, 1, rng)[0])
         low, high = fs.box()
         u, z = rng.random(fs.n), rng.standard_normal(fs.n)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -196,7 +207,7 @@ class FirstPoints:
             state = initial_state(Distribution(mean, wide.sigma, wide.factor, wide.inverse_factor))
             for generation in range(_CMA_GENERATIONS):
                 candidates = sample(state, parameters, self._rng)
-                violations = np.array([self._fs.violations(x) for x in candidates])
+                violations = np.array([self._fs.violations(self._design(x)) for x in candidates])
                 loss = np.sum([mid_ranks(column) for column in violations.T], axis=0)
                 order = np.argsort(loss, kind="stable")
                 if generation % 10 == 9:
@@ -207,6 +218,10 @@ class FirstPoints:
                     return []
                 state = update(state, parameters, candidates[order], "covariant")
         return []
+
+    def _design(self, x: Floats) -> Floats:
+        """Return a point with its discrete coordinates at levels."""
+        return x if self._fs.lattice is None else self._fs.lattice.decode(x)
 
     def _no_feasible_point(self, failed: list[Repair]) -> InfeasibleModelError:
         """Name the rows violated or active at the point that violates least."""
@@ -231,9 +246,17 @@ class FirstPoints:
                 f"{self._deadline.seconds:.0f} s ({effort}), and then the search was ended; there "
                 "may be one (a larger max_time= allows a longer search)"
             )
+        advice = "Relax one of them, or give the variables a start= near a feasible design."
+        if fs.lattice is not None:
+            advice += (
+                " `archeng check`, or archeng.diagnose(model), says whether the values of discrete "
+                "variables are the reason, and which ones."
+            )
         return InfeasibleModelError(
             f"No feasible design of model {fs.name!r} was found in {effort}. At the "
-            f"least violating point these constraints are in conflict:\n" + "\n".join(lines) + "\n"
-            "Relax one of them, or give the variables a start= near a feasible design.",
+            f"least violating point these constraints are in conflict:\n"
+            + "\n".join(lines)
+            + "\n"
+            + advice,
             [str(fs.rows[j]) for j in (*violated, *others)],
         )

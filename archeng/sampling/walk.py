@@ -73,8 +73,11 @@ class FeasibleWalk:
             if len(manifold.indices):
                 _, jacobian, _ = manifold.residuals(self.points[:1])
                 normals = np.linalg.qr(jacobian[0].T)[0].T  # orthonormal, shape (m_e, n)
-            self._tangent = np.eye(normals.shape[1]) - normals.T @ normals
-            self._sparse = _sparse_directions(normals, self._line.rows * manifold.scale, rng)
+            moving = np.diag((manifold.scale > 0).astype(float))
+            self._tangent = moving - normals.T @ normals
+            self._sparse = _sparse_directions(
+                normals, self._line.rows * manifold.scale, self._tangent, rng
+            )
 
     @np.errstate(divide="ignore", over="ignore", invalid="ignore")
     def step(self, learn: bool) -> None:
@@ -86,7 +89,7 @@ class FeasibleWalk:
             self._curved_step(learn)
             return
         if learn:
-            self._factor = _factor(self.points / self._manifold.scale)
+            self._factor = _factor(self.points / self._manifold.units)
         if not self._rows.feasible_set.is_linear:
             self._hop()
         self._straight_step(learn)
@@ -124,7 +127,7 @@ class FeasibleWalk:
         """
         x, rng, scale = self.points, self._rng, self._manifold.scale
         a, b = self._first[rng.integers(len(self._first), size=(2, len(x)))]
-        y = x + ((b - a) / scale) @ self._tangent * scale
+        y = x + ((b - a) / self._manifold.units) @ self._tangent * scale
         good = np.log(rng.random(len(x))) < self._log_density(y) - self._log_density(x)
         good &= self._rows.hold(y)
         self.points[good] = y[good]
@@ -137,7 +140,7 @@ class FeasibleWalk:
         if self._factor is not None:
             u[kind == 1] = u[kind == 1] @ self._factor.T
         u = u @ self._tangent
-        few = np.flatnonzero(kind == 2)
+        few = np.flatnonzero(kind == 2) if len(self._sparse) else np.zeros(0, dtype=np.intp)
         u[few] = self._sparse[rng.integers(len(self._sparse), size=len(few))]
         return _unit(u)
 
@@ -165,7 +168,7 @@ class FeasibleWalk:
         x, J, rng, scale = self.points, self._gradients, self._rng, self._manifold.scale
         k, power = len(x), self._manifold.dimension - 1
         longest = self._longest * np.exp(0.7 * rng.standard_normal(k))
-        u = _unit(along(J, rng.standard_normal(x.shape)))
+        u = _unit(along(J, rng.standard_normal(x.shape) * (scale > 0)))
         inside = rng.random(k) < 0.5
         left, right = self._part(x, u, longest, inside)
         t = left + rng.random(k) * (right - left)
@@ -177,7 +180,7 @@ class FeasibleWalk:
         arrived &= self._rows.hold(y)
         todo, y, Jy = todo[arrived], y[arrived], Jy[arrived]
 
-        back = along(Jy, (x[todo] - y) / scale)
+        back = along(Jy, (x[todo] - y) / self._manifold.units)
         reach = np.linalg.norm(back, axis=1)
         left_y, right_y = self._part(y, _unit(back), longest[todo], inside[todo])
         ratio = np.log((right - left)[todo] / (right_y - left_y))
@@ -187,7 +190,7 @@ class FeasibleWalk:
         todo, y, Jy, back, reach = todo[good], y[good], Jy[good], back[good], reach[good]
 
         again, _, arrived = self._manifold.along_normals(y + back * scale, Jy)
-        missed = np.linalg.norm((again - x[todo]) / scale, axis=1)
+        missed = np.linalg.norm((again - x[todo]) / self._manifold.units, axis=1)
         good = arrived & (missed <= _RETURNED * reach)
         self.points[todo[good]] = y[good]
         self._gradients[todo[good]] = Jy[good]
@@ -226,13 +229,17 @@ class _LineEnds:
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
-def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) -> Floats:
+def _sparse_directions(
+    normals: Floats, rows: Floats, tangent: Floats, rng: np.random.Generator
+) -> Floats:
     """Directions (r, n) along the manifold in which as few variables as possible change.
 
     Lines in such directions are longer where many bounds are near, as in the corners of a
-    simplex. Half of them also leave one of the linear rows (m_l, n) unchanged.
+    simplex. Half of them also leave one of the linear rows (m_l, n) unchanged. ``tangent`` (n, n)
+    projects onto the manifold.
     """
     m, n = normals.shape
+    rows = rows[rows.any(axis=1)]  # those of variables that are held say nothing
     u = np.zeros((min(_SPARSE, 20 * n), n))
     for i, row in enumerate(u):
         fixed = normals
@@ -242,7 +249,7 @@ def _sparse_directions(normals: Floats, rows: Floats, rng: np.random.Generator) 
         some = rng.permutation(touched)[: len(fixed) + 1]
         _, _, v = np.linalg.svd(fixed[:, some])
         row[some] = v[-1]
-    u = u @ (np.eye(n) - normals.T @ normals)
+    u = u @ tangent
     u[np.abs(u) < _ROUNDING] = 0.0
     return np.asarray(u[np.linalg.norm(u, axis=1) > _SHORT])
 
@@ -262,3 +269,34 @@ def _factor(z: Floats) -> Floats | None:
 def _unit(u: Floats) -> Floats:
     length = np.linalg.norm(u, axis=1, keepdims=True)
     return np.asarray(u / np.where(length > 0, length, 1.0))
+
+
+def walk_lengths(manifold: EqualityManifold) -> tuple[int, int]:
+    """Return how many steps forget where a point began, and how many lie between two uses of it.
+
+    Measured on sets whose uniform samples are known (``make bench-sampling``).
+    """
+    d = manifold.dimension
+    if manifold.curved:
+        return 60 + 4 * d, 15 + d // 4
+    linear = manifold.rows.feasible_set.is_linear
+    return (60 if linear else 200) + 12 * d, 10 + d // 2
+
+
+def unlimited_variables(manifold: EqualityManifold, points: Floats) -> Integers:
+    """Return the variables without both bounds that no row with two limits holds in a range."""
+    fs = manifold.rows.feasible_set
+    open_ended = np.flatnonzero(~fs.boxed)
+    if len(open_ended) == 0:
+        return open_ended
+    two_sided = np.flatnonzero(np.isfinite(fs.upper - fs.lower))
+    held = np.zeros(fs.n)
+    _, jacobians = manifold.rows.gradients(points[:1], two_sided)
+    J = jacobians[0] * manifold.scale
+    J = J[np.isfinite(J).all(axis=1)]
+    lengths = np.linalg.norm(J, axis=1)
+    J = J[lengths > 0] / lengths[lengths > 0, None]
+    if len(J):
+        _, sizes, V = np.linalg.svd(J, full_matrices=False)
+        held = np.sum(V[sizes > 1e-8 * sizes[0]] ** 2, axis=0)
+    return open_ended[held[open_ended] < 1 - 1e-6]

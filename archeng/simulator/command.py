@@ -27,8 +27,9 @@ from archeng.checks import (
     seconds,
     shown,
 )
+from archeng.distribution import Floats
 from archeng.errors import SettingsError, SimulationTimeoutError
-from archeng.model import Model, Parameter, Variable
+from archeng.model import Item, Model, Parameter, Variable
 from archeng.simulator.answer import Evaluation
 from archeng.simulator.call import MISTAKES
 from archeng.simulator.design import Design
@@ -64,7 +65,8 @@ class CommandSimulator:
         Input files by name: the path of a template, or its text. ``{{variable}}`` in it is
         replaced by the design's value with all its digits, ``{{variable:.3f}}`` by a formatted
         one. Names are those of the model, elements too: ``{{b.x[3]}}``, ``{{w[0]}}``; parameters
-        of the model stand there like variables.
+        of the model stand there like variables. Integers are written without a point, rows of
+        tables by their names; ``{{section[area]}}`` is an attribute of the row.
     read : callable, optional
         How to get the objective: :func:`read_json`, :func:`read_regex`, or a function of the
         directory (a `Path`) and the standard output (a `str`) that returns it. None if the
@@ -140,8 +142,8 @@ class CommandSimulator:
         self, variables: Sequence[Variable], parameters: Sequence[Parameter] = ()
     ) -> None:
         """Raise, before any call, if a template names what the model does not have."""
-        values = {name: 1.0 for v in variables for name in v.element_names()}
-        values |= {name: 1.0 for p in parameters for name in p.element_names()}
+        first, *others = _trials(variables)
+        values = first | {name: 1.0 for p in parameters for name in p.element_names()}
         for source, said in self._fields().items():
             wanted = {match["name"] for match in _FIELD.finditer(said)}
             unknown = sorted(wanted - set(values))
@@ -151,8 +153,9 @@ class CommandSimulator:
                     f"{source}: unknown {what} {unknown}; there are {sorted(values)}."
                 )
             try:
-                _filled(said, values)
-            except ValueError as error:
+                for trial in (first, *others):
+                    _filled(said, values | trial)
+            except (TypeError, ValueError) as error:
                 raise SettingsError(f"{source}: a field has a wrong format: {error}") from error
 
     def check_model(self, model: Model) -> None:
@@ -205,10 +208,9 @@ class CommandSimulator:
             if self.keep == "none" or (self.keep == "failed" and good):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _values(self, design: Design) -> dict[str, float]:
+    def _values(self, design: Design) -> dict[str, Any]:
         """Return the design by names, with the parameters that a template names."""
-        names = [name for v in design.variables for name in v.element_names()]
-        values = dict(zip(names, map(float, design.x), strict=True))
+        values = _by_name(design.variables, design.x)
         wanted = {m["name"] for said in self._fields().values() for m in _FIELD.finditer(said)}
         for name in design.parameters:
             labels = design.parameters.element_names(name)
@@ -252,7 +254,7 @@ class CommandSimulator:
             places.setdefault("input", *files.values())
         return places
 
-    def _run(self, folder: Path, values: Mapping[str, float]) -> str:
+    def _run(self, folder: Path, values: Mapping[str, Any]) -> str:
         """Run the program to its end; return its standard output."""
         places = self._places(folder)
         arguments = [_PLACE.sub(lambda m: places[m[1]], _filled(p, values)) for p in self.command]
@@ -317,12 +319,44 @@ def _text(name: str, template: str | Path) -> str:
         ) from error
 
 
-def _filled(text: str, values: Mapping[str, float]) -> str:
-    def value(match: re.Match[str]) -> str:
-        number = values[match["name"]]
-        return repr(number) if match["format"] is None else format(number, match["format"])
+def _by_name(variables: Sequence[Variable], x: Floats) -> dict[str, Any]:
+    """Return a flat vector (n,) by names as it was written: numbers, names of rows, attributes."""
+    values: dict[str, Any] = {}
+    first = 0
+    for v in variables:
+        for name, number in zip(v.element_names(), x[first : first + v.size].tolist(), strict=True):
+            values[name] = value = v.domain.value(number)
+            if isinstance(value, Item):
+                values[name] = str(value)
+                values |= {f"{name}[{key}]": entry for key, entry in value.attributes.items()}
+        first += v.size
+    return values
 
-    return _FIELD.sub(value, text)
+
+def _trials(variables: Sequence[Variable]) -> list[dict[str, Any]]:
+    """Return values by name with which formats are tried; all types that a table has in a row."""
+    different: list[list[float]] = []
+    for v in variables:
+        rows: dict[Any, float] = {}
+        for k, item in enumerate(v.domain.table.items if v.domain.table is not None else ()):
+            rows.setdefault(tuple(map(type, item.attributes.values())), float(k))
+        different.append(list(rows.values()) or [v.domain.natural_bounds[0]])
+    trials = []
+    for k in range(max(map(len, different))):
+        tried = [np.full(v.size, d[k % len(d)]) for v, d in zip(variables, different, strict=True)]
+        x = np.concatenate(tried)
+        trials.append(_by_name(variables, np.where(np.isfinite(x), x, 1.0)))
+    return trials
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    def written(match: re.Match[str]) -> str:
+        value, how = values[match["name"]], match["format"]
+        if how is not None:
+            return format(value, how)
+        return value if isinstance(value, str) else repr(value)
+
+    return _FIELD.sub(written, text)
 
 
 def _words(folder: Path) -> str:

@@ -57,7 +57,9 @@ class ParameterValues(Mapping[str, Any]):
 class Design(Mapping[str, Any]):
     """A read-only mapping from variable name to float or array.
 
-    ``design.x`` is the flat vector in declaration order, fixed variables included; NumPy
+    Values of discrete variables are as they were written: whole numbers, numbers of a list, and of
+    a table the name of a row, with its attributes (``design["section"]["area"]``). ``design.x`` is
+    the flat vector in declaration order, fixed variables included, rows by their numbers; NumPy
     functions take the design itself: ``np.asarray(design)``. ``design.parameters`` are the
     parameters of the model by name.
     """
@@ -113,7 +115,10 @@ class Design(Mapping[str, Any]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Design):
             return NotImplemented
-        return list(self) == list(other) and bool(np.array_equal(self.x, other.x))
+        if list(self) != list(other) or not np.array_equal(self.x, other.x):
+            return False
+        pairs = zip(self._variables, other._variables, strict=True)
+        return all(a is b or a.domain == b.domain for a, b in pairs)
 
     def __hash__(self) -> int:
         return hash((tuple(self), self.x.tobytes()))
@@ -143,21 +148,39 @@ class Gate:
         Raises
         ------
         GateError
-            If any row does not hold, or a fixed variable was changed.
+            If any row does not hold, a fixed variable was changed, or a discrete one has a value
+            that it may not take.
         """
-        violations = self.feasible_set.violations_in_full(full)
+        fs = self.feasible_set
+        violations = fs.violations_in_full(full)
         if violations is None:
             raise GateError(
                 "A fixed variable differs from its value; the simulator was not called."
             )
         worst = float(violations.max(initial=0.0))
+        if worst > 0:
+            self._check_values(full)
         if worst > 0 and not self.open_to_all:
-            row = self.feasible_set.rows[int(np.argmax(violations))]
+            row = fs.rows[int(np.argmax(violations))]
+            shown = f"Design {full}" if fs.lattice is None else repr(Design(fs.variables, full))
             raise GateError(
-                f"Design {full} violates {row} by {worst:.3g}; the simulator was not called. "
+                f"{shown} violates {row} by {worst:.3g}; the simulator was not called. "
                 "Designs must come from ask() unchanged."
             )
         return worst
+
+    def _check_values(self, full: Floats) -> None:
+        """Raise if a discrete variable has a value that it may not take; for all handlers."""
+        numbers = iter(full.tolist())
+        for v in self.feasible_set.variables:
+            for label in v.element_names():
+                value = next(numbers)
+                if not v.domain.contains(value):
+                    raise GateError(
+                        f"{label} = {value!r} is not a value of this variable: expected "
+                        f"{v.domain.expected}. The simulator was not called. Designs must come "
+                        "from ask() unchanged."
+                    )
 
 
 class OnPyomoModel:

@@ -18,6 +18,7 @@ SECTIONS = {
             "external_program",
             "simulated_constraints",
             "grey_box",
+            "discrete",
         ],
     ),
     "How to": (
@@ -28,8 +29,10 @@ SECTIONS = {
             "equalities",
             "simulated",
             "outputs",
+            "discrete",
             "casadi_black_boxes",
             "pyomo_black_boxes",
+            "discrete_imports",
             "failing_simulators",
             "parallel",
             "resume",

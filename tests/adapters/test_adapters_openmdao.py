@@ -524,3 +524,74 @@ def test_gradients_by_differences_of_the_whole_model_are_refused() -> None:
     prob.setup()
     with pytest.raises(ModelError, match="differences, which would run it at designs that violate"):
         prob.run_driver()
+
+
+# -- discrete variables ------------------------------------------------------------------------
+
+
+class Bolts(om.ExplicitComponent):  # type: ignore[misc]
+    """A joint with a whole number of bolts."""
+
+    def setup(self) -> None:
+        """Declare inputs and outputs."""
+        self.add_discrete_input("bolts", 6)
+        self.add_input("diameter", 10.0)
+        self.add_output("mass")
+        self.add_output("strength")
+        self.seen: list[Any] = []
+
+    def compute(self, inputs: Any, outputs: Any, discrete_inputs: Any, _: Any = None) -> None:
+        """Compute mass and strength."""
+        n, d = discrete_inputs["bolts"], inputs["diameter"].item()
+        self.seen.append((n, d))
+        outputs["mass"] = n * d**2 + 20 * n
+        outputs["strength"] = n * d**2.2
+
+
+def joint(**bounds: Any) -> Any:
+    prob = om.Problem(reports=False)
+    prob.model.add_subsystem("joint", Bolts(), promotes=["*"])
+    prob.model.add_design_var("bolts", **bounds)
+    prob.model.add_design_var("diameter", lower=5, upper=30)
+    prob.model.add_objective("mass")
+    prob.driver = ArchengDriver(max_evaluations=80, seed=1)
+    prob.driver.add_explicit("room", lambda v: v["bolts"] * v["diameter"], lower=55)
+    return prob
+
+
+@pytest.mark.slow
+def test_discrete_design_variables_are_integers() -> None:
+    prob = joint(lower=3, upper=12)
+    prob.setup()
+    prob.run_driver()
+    result = prob.driver.archeng_result
+    seen = prob.model.joint.seen
+    driven = [(n, d) for n, d in seen if (n, d) != (6, 10.0)]
+    assert driven
+    assert all(isinstance(n, int) and n * d >= 55 - 1e-9 for n, d in driven)
+    assert type(result.design["bolts"]) is int
+    best = min(n * max(5.0, 55 / n) ** 2 + 20 * n for n in range(3, 13))
+    assert result.fun == pytest.approx(best, rel=1e-4)
+    assert prob.get_val("bolts") == result.design["bolts"]
+
+
+def test_discrete_design_variables_need_bounds() -> None:
+    prob = joint(lower=3)
+    prob.setup()
+    with pytest.raises(ModelError, match="'bolts': needs a lower and an upper bound"):
+        prob.run_driver()
+
+
+def test_rows_of_tables_are_no_design_variables() -> None:
+    prob = om.Problem(reports=False)
+    prob.model.add_subsystem("c", om.ExecComp("f = a + m"), promotes=["*"])
+    prob.model.add_design_var("a", lower=0, upper=1)
+    prob.model.add_design_var("m", lower=0, upper=1)
+    prob.model.add_objective("f")
+    model = archeng.Model("tables")
+    model.variable("a")
+    model.category("m", ["steel", "wood"])
+    prob.driver = ArchengDriver(max_evaluations=5, model=model)
+    prob.setup()
+    with pytest.raises(ModelError, match="'m' is a row of a table, and OpenMDAO sets numbers"):
+        prob.run_driver()

@@ -200,3 +200,33 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingPackageError, match=r"archeng\[optuna\]"):
         needed("optuna", "optuna")
+
+
+@pytest.mark.slow
+def test_discrete_variables_have_distributions_of_their_kind() -> None:
+    model = archeng.Model("parts")
+    model.variable("x", lower=0, upper=1)
+    model.integer("bolts", lower=4, upper=9)
+    model.binary("stiffener")
+    model.choice("even", [2, 4, 6])
+    model.choice("half", [0.5, 1.0, 1.5])
+    model.choice("odd", [1, 2.5, 7])
+    model.category("material", {"steel": {"price": 1.0}, "wood": {"price": 2.0}})
+
+    def simulator(design: archeng.Design) -> float:
+        return float(design["x"] + design["bolts"] + design["even"] + design["material"]["price"])
+
+    result = archeng.solve(model, simulator, max_evaluations=12, seed=1)
+    study = to_study(result)
+    kinds = study.trials[0].distributions
+    d = optuna.distributions
+    assert kinds["bolts"] == d.IntDistribution(4, 9)
+    assert kinds["stiffener"] == d.IntDistribution(0, 1)
+    assert kinds["even"] == d.IntDistribution(2, 6, step=2)
+    assert kinds["half"] == d.FloatDistribution(0.5, 1.5, step=0.5)
+    assert kinds["odd"] == d.CategoricalDistribution([1, 2.5, 7])
+    assert kinds["material"] == d.CategoricalDistribution(["steel", "wood"])
+    for trial, call in zip(study.trials, result.evaluations, strict=True):
+        assert trial.params["bolts"] == call.x[1]
+        assert trial.params["material"] == ("steel", "wood")[int(call.x[6])]
+    assert study.best_params["material"] == "steel"

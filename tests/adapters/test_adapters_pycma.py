@@ -196,3 +196,13 @@ def test_an_empty_set_is_refused() -> None:
     model.subject_to(x[0] ** 2 + x[1] >= 3, name="too much")
     with pytest.raises(InfeasibleModelError, match="too much"):
         Arch(cma.CMAEvolutionStrategy([0.5, 0.5], 0.3, QUIET), model)
+
+
+def test_discrete_variables_are_refused() -> None:
+    model = archeng.Model()
+    model.variable("x", lower=0, upper=1)
+    model.integer("bolts", lower=1, upper=4)
+    with pytest.raises(SettingsError, match=r"bolts are discrete: use archeng\.solve"):
+        Arch.start(model)
+    with pytest.raises(SettingsError, match="bolts are discrete"):
+        Arch(cma.CMAEvolutionStrategy([0.5, 2], 0.3, {"verbose": -9}), model)

@@ -44,7 +44,9 @@ def test_commands_options_and_values(offered) -> None:
     assert offered("archeng --") == plain("--help", "--version")
     assert offered("archeng new my --te") == plain("--template")
     assert offered("archeng new my --template ") == plain(*templates())
-    assert offered("archeng new my --template c") == plain("casadi", "cluster", "command")
+    assert offered("archeng new my --template c") == plain(
+        "casadi", "catalogue", "cluster", "command"
+    )
     assert offered("archeng run --max-") == plain(
         "--max-evaluations", "--max-time", "--max-failures"
     )

@@ -139,6 +139,9 @@ WRONG = {  # text, line, what the message says
     "limits the wrong way round": (
         "[simulated]\na = { upper = 1 }\n[simulated.b]\nlower = 3\nupper = 2\n", 3, "below the"
     ),
+    "start is a table": ("[start]\nbolts = { value = 8 }\n", 2, "a number, a name"),
+    "start is a date": ("[start]\nbolts = 2026-01-01\n", 2, "a number, a name"),
+    "start nan": ("[start]\nwidths = [1.0, nan]\n", 2, "a number, a name"),
     "unknown setting": ("[settings]\n\n\nproposal = 2\n", 4, "Did you mean proposals"),
     "wrong setting": ("[settings]\nproposals = 0\n", 2, "integer of at least 1, got 0"),
     "setting of another type": ("[settings]\ntol_x = []\n", 2, "between 0.0 and 1.0"),

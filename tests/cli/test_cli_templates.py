@@ -36,6 +36,7 @@ class Known:
 
 KNOWN = {
     "casadi": Known(0.3145373, 30),
+    "catalogue": Known(4911.603, 30),
     "cluster": Known(2.8013, 40),
     "command": Known(4.625648, 30),
     "mixed": Known(218.0210, 30),

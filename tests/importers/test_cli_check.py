@@ -278,7 +278,7 @@ WRONG = {
         "import archeng\nm = archeng.Model()\nm.variable('x', lower=1, upper=1)\n",
         "no free variable",
     ),
-    "unsupported": (PYOMO + "m.i = pyo.Var(domain=pyo.Binary)\n", "discrete"),
+    "unsupported": (PYOMO + "m.i = pyo.BooleanVar()\n", "logical_to_linear"),
     "abstract": ("import pyomo.environ as pyo\nm = pyo.AbstractModel()\n", "abstract"),
     "indexed block": (PYOMO + "m.b = pyo.Block([1, 2])\nmodel = m.b\n", "indexed"),
 }

@@ -12,7 +12,7 @@ import pytest
 from importer_helpers import random_points, row_values, write_nl
 
 import archeng
-from archeng.errors import ModelError, UnsupportedModelError
+from archeng.errors import ModelError
 from archeng.model import Model, compile_model
 
 INF = np.inf
@@ -210,13 +210,26 @@ def test_rows_agree_with_the_reader_of_casadi(tmp_path: Path) -> None:
         assert model.objective_function()(x) == pytest.approx(float(f[0]), rel=1e-12)
 
 
-def test_discrete_variables_and_external_functions(tmp_path: Path) -> None:
+def test_discrete_variables_in_every_part_of_the_order(tmp_path: Path) -> None:
+    for seed in range(12):
+        m = random_mixed(np.random.default_rng(seed))
+        other = archeng.from_pyomo(m)
+        model = archeng.from_nl(write_nl(m, tmp_path))
+        kinds = {v.name: v.domain.kind for v in other.variables}
+        found = {v.name: v.domain.kind for v in model.variables}
+        assert found == {name: kinds[name] for name in found}
+        assert len(found) >= 6
+
+
+def random_mixed(rng: np.random.Generator) -> Any:
+    """Real, binary and integer variables, linear and nonlinear, in rows and in the objective."""
     m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(0, 1))
-    m.i = pyo.Var(domain=pyo.Integers, bounds=(0, 5))
-    m.z = pyo.Var(domain=pyo.Binary)
-    m.c = pyo.Constraint(expr=m.x * m.i + m.z <= 1)
-    m.o = pyo.Objective(expr=m.x)
-    with pytest.raises(UnsupportedModelError, match="discrete") as caught:
-        archeng.from_nl(write_nl(m, tmp_path))
-    assert "2" in str(caught.value)
+    m.r = pyo.Var(range(6), bounds=(0, 5))
+    m.n = pyo.Var(range(6), domain=pyo.Integers, bounds=(0, 7))
+    m.b = pyo.Var(range(6), domain=pyo.Binary)
+    every = [*m.r.values(), *m.n.values(), *m.b.values()]
+    curved, bent, flat, goal = ([v for v in every if rng.random() < 0.4] for _ in range(4))
+    m.c = pyo.Constraint(expr=sum(v**2 for v in curved) + sum(flat) + every[0] <= 50)
+    m.d = pyo.Constraint(expr=sum(3 * v for v in every[::2]) <= 60)
+    m.o = pyo.Objective(expr=sum(pyo.exp(v) for v in bent) + sum(goal) + m.r[0])
+    return m

@@ -14,6 +14,7 @@ from nl_examples import AMPL, ampl_objective, ampl_rows, outcomes, with_header
 import archeng
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model import Model
+from archeng.model.nl.reader import integer_positions
 
 INF = np.inf
 
@@ -126,11 +127,6 @@ def test_header_lines_of_other_lengths() -> None:
         (3, " 2 1 1 0 0 0", "complementarity"),
         (3, " 2 1 0 1 0 0", "complementarity"),
         (6, " 0 1 0 1", "function"),
-        (7, " 1 0 0 0 0", "discrete"),
-        (7, " 0 1 0 0 0", "discrete"),
-        (7, " 0 0 1 0 0", "discrete"),
-        (7, " 0 0 0 1 0", "discrete"),
-        (7, " 0 0 0 0 1", "discrete"),
     ],
 )
 def test_unsupported_counts_of_the_header(tmp_path: Path, line: int, text: str, word: str) -> None:
@@ -140,20 +136,42 @@ def test_unsupported_counts_of_the_header(tmp_path: Path, line: int, text: str, 
     assert len(caught.value.problems) == 1
 
 
+@pytest.mark.parametrize(
+    ("sizes", "counts", "expected"),
+    [  # variables; nonlinear in rows, goals, both; binary, integer, integer in both, rows, goals
+        ((9, 5, 7, 3), (1, 1, 1, 1, 1), {2, 4, 6, 7, 8}),
+        ((9, 5, 4, 3), (0, 0, 1, 2, 0), {2, 3, 4}),
+        ((9, 0, 4, 0), (0, 2, 0, 0, 3), {1, 2, 3, 7, 8}),
+        ((4, 0, 0, 0), (2, 2, 0, 0, 0), {0, 1, 2, 3}),
+        ((4, 4, 4, 4), (0, 0, 0, 0, 0), set()),
+    ],
+)
+def test_where_the_integers_are(
+    sizes: tuple[int, ...], counts: tuple[int, ...], expected: set[int]
+) -> None:
+    assert integer_positions(sizes[0], list(sizes[1:]), list(counts)) == expected
+
+
+@pytest.mark.parametrize("line", [" 4 0 0 0 0", " 0 0 3 0 0", " 2 2 0 0 0", " 0 0 0 0 9"])
+def test_more_integers_than_variables_are_damage(tmp_path: Path, line: str) -> None:
+    with pytest.raises(ModelError, match=r"damaged.*discrete variables"):
+        read(tmp_path, with_header(7, line))
+
+
 def test_all_that_is_unsupported_at_once(tmp_path: Path) -> None:
     text = with_header(2, " 3 5 1 1 1 2", with_header(3, " 2 1 0 1 0 0"))
-    text = with_header(6, " 0 1 0 1", with_header(7, " 0 2 0 0 0", text))
+    text = with_header(6, " 0 1 0 1", text)
     text = text.replace("C1\no16", "C1\no58\nv0").replace("o2\nv4", "o59\n2\nv4")
     text = text.replace("o5\t", "o57\t")
     (tmp_path / "two.row").write_text("first\npressure[2,a]\nthird\nfourth\nfifth\nprofit\n")
     with pytest.raises(UnsupportedModelError) as caught:
         read(tmp_path, text)
-    assert len(caught.value.problems) == 6  # the objective is not wanted
+    assert len(caught.value.problems) == 5  # the objective is not wanted
     with pytest.raises(UnsupportedModelError) as caught:
         read(tmp_path, text, objective=True)
-    assert len(caught.value.problems) == 7
+    assert len(caught.value.problems) == 6
     message = str(caught.value)
-    for word in ("logical", "complementarity", "function", "discrete"):
+    for word in ("logical", "complementarity", "function"):
         assert word in message
     assert "trunc" in caught.value.problems["constraint pressure[2,a]"][0]
     assert "count" in caught.value.problems["objective 0"][0]

@@ -312,7 +312,7 @@ def test_grey_boxes_that_cannot_be_read() -> None:
     assert "no external model" in found["none"][0]
     assert "set_external_model" in found["never"][0]
     assert "two grey boxes" in found["y"][0]
-    assert "discrete" in found["n"][0]
+    assert "must be a real number" in found["n"][0]
 
 
 # -- what is not searched for --------------------------------------------------------------------

@@ -254,9 +254,11 @@ def test_importing_changes_nothing() -> None:
     before = snapshot(m)
     archeng.from_pyomo(m, objective=True)
     m.b.v.unfix()
+    m.b.v.domain = pyo.Any
     unfixed = snapshot(m)
     with pytest.raises(ModelError):
         archeng.from_pyomo(m, objective=True)
     assert snapshot(m) == unfixed
+    m.b.v.domain = pyo.Integers
     m.b.v.fix()
     assert snapshot(m) == before

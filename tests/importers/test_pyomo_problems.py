@@ -20,10 +20,20 @@ from archeng.errors import ModelError
 def test_domains_that_are_not_one_interval() -> None:
     m = base_model()
     m.gap = pyo.Var(domain=pyo.UnitInterval | pyo.RangeSet(2, 3, 0))
-    m.steps = pyo.Var(domain=pyo.RangeSet(0, 10, 0.5))
-    m.some = pyo.Var(domain=pyo.Set(initialize=[1, 2, 4]))
+    m.both = pyo.Var(domain=pyo.Set(initialize=[0]) | pyo.RangeSet(2, 3, 0))
+    m.endless = pyo.Var(domain=pyo.RangeSet(0, None, 2))
+    m.empty = pyo.Var(domain=pyo.Set(initialize=[1, 4]), bounds=(2, 3))
+    m.none = pyo.Var(domain=pyo.Integers, bounds=(2.2, 2.8))
+    m.words = pyo.Var(domain=pyo.Set(initialize=["a", "b"]))
     m.anything = pyo.Var(domain=pyo.Any)
-    assert set(problems(m)) == {"gap", "steps", "some", "anything"}
+    found = problems(m)
+    assert set(found) == {"gap", "both", "endless", "empty", "none", "words", "anything"}
+    assert "not one interval" in found["gap"][0]
+    assert "binary variable and two bounds" in found["both"][0]
+    assert "give the variable bounds" in found["endless"][0]
+    assert "between 2 and 3" in found["empty"][0]
+    assert "none of its values lies between 2.2 and 2.8" in found["none"][0]
+    assert any("not one of numbers" in why for why in found["words"])
 
 
 def test_external_functions_only_where_they_are_used() -> None:

@@ -248,8 +248,8 @@ def test_interrupted_from_the_keyboard() -> None:
 
 def test_unsupported_models_are_raised() -> None:
     m = circle()
-    m.i = pyo.Var(domain=pyo.Binary)
-    with pytest.raises(ModelError, match="discrete"):
+    m.i = pyo.BooleanVar()
+    with pytest.raises(ModelError, match="logical_to_linear"):
         solve(m)
 
 

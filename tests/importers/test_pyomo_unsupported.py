@@ -35,12 +35,6 @@ def disjunct(m: Any) -> None:
     m.bad[1].c = pyo.Constraint(expr=m.x <= 0.5)
 
 
-def disjunction(m: Any) -> None:
-    m.one, m.two = Disjunct(), Disjunct()
-    m.one.c = pyo.Constraint(expr=m.x <= 0.5)
-    m.bad = Disjunction([1, 2], rule=lambda b, i: [b.one, b.two])
-
-
 def logical(m: Any) -> None:
     m.flag = pyo.BooleanVar([1, 2])
     m.bad = pyo.LogicalConstraint([1, 2], rule=lambda b, i: b.flag[i])
@@ -50,12 +44,8 @@ def boolean(m: Any) -> None:
     m.bad = pyo.BooleanVar([1, 2])
 
 
-def binary(m: Any) -> None:
-    m.bad = pyo.Var([1, 2], domain=pyo.Binary)
-
-
-def integer(m: Any) -> None:
-    m.bad = pyo.Var([1, 2], domain=pyo.NonNegativeIntegers)
+def semicontinuous(m: Any) -> None:
+    m.bad = pyo.Var([1, 2], domain=pyo.Set(initialize=[0]) | pyo.RangeSet(2, 3, 0))
 
 
 def second_objective(m: Any) -> None:
@@ -64,7 +54,7 @@ def second_objective(m: Any) -> None:
 
 
 COMPONENTS = [
-    *(sos, complementarity, disjunct, disjunction, logical, boolean, binary, integer),
+    *(sos, complementarity, disjunct, logical, boolean, semicontinuous),
     second_objective,
 ]
 
@@ -112,8 +102,8 @@ def test_a_component_called_fixed_does_not_hide_its_disjunct(kind: str) -> None:
 
 def test_one_element_that_is_left_on_is_reported() -> None:
     m = base_model()
-    integer(m)
-    m.bad[1].fix(1)
+    semicontinuous(m)
+    m.bad[1].fix(2)
     assert list(problems(m)) == ["bad[2]"]
     m.bad[2].fix(2)
     m.bad[1].unfix()
@@ -125,7 +115,7 @@ def test_inside_a_deactivated_block_nothing_is_reported() -> None:
     m = base_model()
     m.blk = pyo.Block()
     m.blk.x, m.blk.y = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))
-    for add in (sos, boolean, integer, complementarity):
+    for add in (sos, boolean, semicontinuous, complementarity):
         add(m.blk)
         m.blk.deactivate()
         archeng.from_pyomo(m)
@@ -194,7 +184,7 @@ def test_several_objectives_matter_only_if_one_is_wanted() -> None:
 
 def test_all_at_once() -> None:
     m = base_model()
-    for k, add in enumerate([sos, complementarity, disjunct, logical, boolean, binary]):
+    for k, add in enumerate([sos, complementarity, disjunct, logical, boolean, semicontinuous]):
         m.add_component(f"k{k}", pyo.Block())
         block = m.component(f"k{k}")
         block.x, block.y = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))

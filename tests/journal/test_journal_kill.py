@@ -91,6 +91,10 @@ def test_killed_at_a_random_moment(calls: int, seconds: float, runs: Runs, tmp_p
         ("proposals, restarts", 0.7),
         ("outputs", 0.5),
         ("outputs, proposals", 0.6),
+        ("discrete", 0.3),
+        ("discrete", 0.8),
+        ("discrete, proposals", 0.7),
+        ("discrete outputs, proposals", 0.6),
     ],
 )
 def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_killed_in_all_kinds_of_runs(case: str, part: float, runs: Runs, tmp_pat
 
 
 @pytest.mark.parametrize("calls", [7, 22])
-@pytest.mark.parametrize("case", ["failures", "outputs"])
+@pytest.mark.parametrize("case", ["failures", "outputs", "discrete"])
 def test_killed_with_two_workers(case: str, calls: int, runs: Runs, tmp_path: Path) -> None:
     journal, log = tmp_path / "run.db", tmp_path / "log"
     pid = runs.start(what="solve", case=case, journal=journal, log=log, delay=0.04, workers=2)

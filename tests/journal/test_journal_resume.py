@@ -64,7 +64,13 @@ def test_a_finished_run_makes_no_call(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [1, 5, 6, 7, 12, 13, 30])
-@pytest.mark.parametrize("name", [NAME, "failures", "proposals", "outputs", "outputs, proposals"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(NAME, "failures", "proposals", "outputs", "outputs, proposals"),
+        *("discrete", "discrete, proposals"),
+    ],
+)
 def test_a_larger_budget_goes_on_like_a_run_that_had_it(
     first: int, name: str, tmp_path: Path
 ) -> None:

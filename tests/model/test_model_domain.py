@@ -1,8 +1,9 @@
-"""The kind of a variable is decided in one file: declared, stored, shown, and refused alike."""
+"""The kind of a variable is decided in one file: declared, stored, shown and imported alike."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,10 @@ import pytest
 from pyomo.opt import ProblemFormat
 
 import archeng
-from archeng.errors import ModelError, UnsupportedModelError
-from archeng.model import from_data, from_scipy, to_data
-from archeng.model.domain import REAL, refusal, refused_keywords
+from archeng.errors import ModelError
+from archeng.model import compile_model, from_data, from_scipy, to_data
+from archeng.model.domain import REAL, Kind
 from archeng.model.variable import Variable, make_variable
-
-REFUSED = "archeng searches over continuous variables only"
 
 
 def test_variables_are_real_numbers_by_default_and_say_so() -> None:
@@ -47,12 +46,6 @@ def test_an_unknown_kind_in_a_stored_model_is_damage() -> None:
         from_data(data)
 
 
-def opti() -> archeng.Model:
-    problem = ca.Opti()
-    problem.set_domain(problem.variable(), "integer")
-    return archeng.from_opti(problem)
-
-
 def pyomo_model() -> Any:
     m = pyo.ConcreteModel()
     m.n = pyo.Var(domain=pyo.Integers, bounds=(1, 5))
@@ -61,25 +54,49 @@ def pyomo_model() -> Any:
     return m
 
 
-def test_all_importers_refuse_other_kinds_in_the_same_words(tmp_path: Path) -> None:
+def opti() -> archeng.Model:
+    problem = ca.Opti()
+    n = problem.variable()
+    problem.set_domain(n, "integer")
+    problem.subject_to(problem.bounded(1, n, 5))
+    return archeng.from_opti(problem)
+
+
+def test_all_importers_make_integers_alike(tmp_path: Path) -> None:
     file = str(tmp_path / "m.nl")
     pyomo_model().write(file, format=ProblemFormat.nl)
-    ways = (opti, lambda: archeng.from_pyomo(pyomo_model()), lambda: archeng.from_nl(file))
-    for way in ways:
-        with pytest.raises(UnsupportedModelError, match=f"variable .*{REFUSED}: fix it or relax"):
-            way()
-    assert REFUSED in refusal("integer", "anywhere")
-
-
-def test_keywords_for_other_kinds_are_refused_in_the_same_words() -> None:
     x = ca.SX.sym("x")
-    calls = (
-        lambda: archeng.Model().variable("n", integer=True),  # type: ignore[call-arg]
-        lambda: archeng.from_nlp({"x": x}, discrete=[True]),  # type: ignore[call-arg]
-        lambda: from_scipy([1.0], integrality=[1]),  # type: ignore[call-arg]
-        lambda: archeng.from_opti(ca.Opti(), discrete=[True]),  # type: ignore[call-arg]
+    ways = (
+        opti,
+        lambda: archeng.from_pyomo(pyomo_model()),
+        lambda: archeng.from_nl(file),
+        lambda: archeng.from_nlp({"x": x}, lbx=0.5, ubx=5.7, discrete=[True]),
+        lambda: from_scipy([2.2], bounds=[(0.5, 5.7)], integrality=1),
     )
-    for call in calls:
-        with pytest.raises(ModelError, match=REFUSED):
-            call()
-    assert all(REFUSED in hint for hint in refused_keywords("do this.").values())
+    for way in ways:
+        (variable,) = way().variables
+        assert variable.domain.kind is Kind.INTEGER
+        lattice = compile_model(way()).lattice
+        assert lattice is not None
+        assert lattice.levels[0].tolist()[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("keyword", "method"),
+    [
+        ("integer", "model.integer()"),
+        ("binary", "model.binary()"),
+        ("values", "model.choice()"),
+        ("domain", "model.integer(), binary(), choice()"),
+    ],
+)
+def test_words_of_other_packages_lead_to_the_method_for_it(keyword: str, method: str) -> None:
+    with pytest.raises(ModelError, match=re.escape(f"Use {method}")):
+        archeng.Model().variable("n", **{keyword: True})  # type: ignore[arg-type]
+
+
+def test_importers_say_how_discrete_variables_are_imported() -> None:
+    with pytest.raises(ModelError, match=r"imported as their package says it.*set_domain"):
+        archeng.from_opti(ca.Opti(), discrete=[True])  # type: ignore[call-arg]
+    with pytest.raises(ModelError, match=r"discrete= of an nlp dictionary"):
+        archeng.from_nlp({"x": ca.SX.sym("x")}, integer=[0])  # type: ignore[call-arg]

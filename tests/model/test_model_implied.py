@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import archeng
-from archeng.errors import ArchengError, ModelError, UnsupportedModelError
+from archeng.errors import ArchengError, ModelError
 from archeng.model import Model, compile_model, to_data
 
 NAMES = [
@@ -225,20 +225,27 @@ def test_an_empty_expression_is_an_error(symbols: str) -> None:
 # -- what is not supported ------------------------------------------------------------------------
 
 
-def test_integers_of_an_opti_are_refused() -> None:
+def test_integers_of_an_opti_have_the_bounds_of_rows() -> None:
     opti = ca.Opti()
     opti.subject_to(opti.variable() >= 1)
     n = opti.variable()
     opti.subject_to(opti.bounded(1, n, 9))
     opti.set_domain(n, "integer")
-    with pytest.raises(UnsupportedModelError, match=r"bolts: integer variable"):
-        archeng.from_opti(opti, names=["width", "bolts"])
+    fs = compile_model(archeng.from_opti(opti, names=["width", "bolts"]))
+    assert fs.lattice is not None
+    assert fs.lattice.positions.tolist() == [1]
+    assert fs.lattice.levels[0].tolist() == list(range(1, 10))
 
 
-def test_discrete_variables_of_an_nlp_are_refused() -> None:
+def test_discrete_variables_of_an_nlp() -> None:
     nlp = {"x": ca.SX.sym("x", 2)}
-    with pytest.raises(ArchengError, match=r"discrete\. archeng searches over continuous"):
-        archeng.solve(nlp, lambda d: 0.0, lbx=0, ubx=1, discrete=[True, False])
+    model = archeng.from_nlp(nlp, lbx=0, ubx=[1, 2.5], x0=[0.4, 1.7], discrete=[False, True])
+    assert [v.domain.kind for v in model.variables] == ["real", "integer"]
+    assert model.variables[1].upper.tolist() == [2.0]
+    assert model.variables[1].start.tolist() == [2.0]
+    for wrong in ([True], [True, 2], 1, [True, None]):
+        with pytest.raises(ArchengError, match="one True or False for each of the 2 variables"):
+            archeng.from_nlp(nlp, lbx=0, ubx=1, discrete=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("symbols", ["SX", "MX"])

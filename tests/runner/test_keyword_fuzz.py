@@ -206,6 +206,21 @@ FUNCTIONS: dict[str, Call] = {
     "Model.variable of a shape": lambda: (
         archeng.Model().variable, {"name": "x", "lower": 0, "upper": 1, "shape": (2, 2)}
     ),
+    "Model.integer": lambda: (archeng.Model().integer, {"name": "n", "lower": 0, "upper": 9}),
+    "Model.integer of a shape": lambda: (
+        archeng.Model().integer,
+        {"name": "n", "lower": [0, 1], "upper": 9, "shape": 2},
+    ),
+    "Model.binary": lambda: (archeng.Model().binary, {"name": "b"}),
+    "Model.choice": lambda: (archeng.Model().choice, {"name": "t", "values": [4, 5, 6.5]}),
+    "Model.category": lambda: (
+        archeng.Model().category,
+        {"name": "m", "table": {"a": {"E": 1.0}, "b": {"E": 2.0}}},
+    ),
+    "Model.catalogue": lambda: (
+        archeng.Model().catalogue,
+        {"name": "s", "table": [{"name": "a", "A": 1.0}, {"name": "b", "A": 2.0}], "order": "A"},
+    ),
     "Model.subject_to": lambda: _constraint({}),
     "Model.subject_to with limits": lambda: _constraint({"lower": 0, "upper": 1}),
     "Model.output": lambda: (archeng.Model().output, {"name": "z"}),
@@ -274,6 +289,7 @@ LEFT_OUT = {
     "StopReason": "an enumeration",
     "Model.add_constraints": "takes finished records, for importers",
     "Model.add": "takes finished records, for importers",
+    "Model.declare": "for importers",
     "Model.keep": "for importers",
     "Model.objective_function": "takes nothing",
     "Model.element_names": "takes nothing",

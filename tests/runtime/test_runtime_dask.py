@@ -56,7 +56,7 @@ def client(cluster: Any) -> Iterator[Any]:
         yield opened
 
 
-@pytest.mark.parametrize("name", ["target within a generation", "failures", "restarts"])
+@pytest.mark.parametrize("name", ["target within a generation", "failures", "restarts", "discrete"])
 def test_the_same_run_on_a_client(name: str, client: Any) -> None:
     assert_same(solve_case(name, workers=client, delay=0.006), reference(name))
     assert client.submit(int, "3").result() == 3  # it stays open

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discrete_models import frame
 from runtime_helpers import (
     CASES,
     Logged,
@@ -100,6 +101,14 @@ def test_the_cases_are_what_they_say() -> None:
         assert {e.parameters_read for e in calls} == {("weights",)}
         assert all(e.gradients for e in calls)
         assert len(calls) < reference(name).nfev  # some have failed
+    for name in ("discrete", "discrete, proposals"):
+        assert {e.status for e in reference(name).evaluations} == {"ok", "failed"}
+        designs = [Design(frame().variables, e.x) for e in reference(name).evaluations]
+        assert len({d["material"] for d in designs}) == 2
+        assert len({s for d in designs for s in d["sections"]}) >= 2
+    violated = [e.violated for e in reference("discrete outputs, proposals").evaluations]
+    assert any(violated)
+    assert not all(violated)
 
 
 def proposed(name: str) -> int:
@@ -126,6 +135,7 @@ def test_threads_and_executors(name: str, workers: str) -> None:
     [
         *("target within a generation", "paper", "restarts", "proposals"),
         *("outputs", "outputs, proposals"),
+        *("discrete", "discrete, proposals", "discrete outputs, proposals"),
     ],
 )
 def test_two_processes(name: str) -> None:
@@ -145,7 +155,7 @@ def spawned() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.mark.parametrize(
-    "name", ["target within a generation", "failures", "duplicates", "restarts"]
+    "name", ["target within a generation", "failures", "duplicates", "restarts", "discrete"]
 )
 def test_process_pool_executor(name: str, spawned: ProcessPoolExecutor) -> None:
     assert_same(solve_case(name, workers=spawned, delay=SHUFFLING), reference(name))

@@ -14,9 +14,10 @@ from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.advice import IMPORT_HINTS
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.declarations import Sense
+from archeng.model.domain import REAL, whole_number
 from archeng.model.model import Model, imported
 from archeng.model.nl.reader import NlFile, read
-from archeng.model.variable import imported_scalar
+from archeng.model.variable import Variable, imported_scalar
 
 
 @named_options(ModelError, IMPORT_HINTS)
@@ -69,16 +70,22 @@ def from_nl(
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
     if objective and 0 not in contents.goals:
         raise ModelError(f"There is no simulator, and {file} has no objective.")
-    variables = [
-        imported_scalar(label, bounds, contents.start.get(i), scale.get(label))
-        for i, (label, bounds) in enumerate(zip(names, contents.bounds, strict=True))
-    ]
+    variables = _variables(contents, names, scale)
     return imported(
         file.stem if name is None else name,
         zip(contents.symbols, variables, strict=True),
         _constraints(contents, rows, half_width(tolerance, str(file)), file.name),
         _objective(contents) if objective else None,
     )
+
+
+def _variables(contents: NlFile, names: list[str], scale: Mapping[str, float]) -> list[Variable]:
+    variables = []
+    for i, (label, bounds) in enumerate(zip(names, contents.bounds, strict=True)):
+        domain = whole_number(*bounds) if i in contents.integers else REAL
+        start, width = contents.start.get(i), scale.get(label)
+        variables.append(imported_scalar(label, bounds, start, width, domain=domain))
+    return variables
 
 
 def _contents(file: Path) -> NlFile:

@@ -20,8 +20,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from archeng.model.domain import refusal
-
 Lines = Iterator[tuple[int, str]]  # with their numbers
 Function = Callable[..., Any]
 
@@ -74,6 +72,7 @@ class NlFile:
     logical: int
     nonzeros: int
     gradient_nonzeros: int
+    integers: set[int] = field(default_factory=set)
     symbols: list[Any] = field(default_factory=list)
     common: dict[int, Any] = field(default_factory=dict)
     bodies: dict[int, Any] = field(default_factory=dict)
@@ -146,9 +145,9 @@ def _header(lines: list[str], total: int) -> NlFile:
         raise ValueError(f"the header speaks of {variables} variables and {rows} rows")
     logical, nonzeros = sum(numbers[0][5:6]), [*numbers[6], 0, 0]
     file = NlFile(variables, rows, objectives, logical, nonzeros[0], nonzeros[1])
-    discrete, functions, conditions = sum(numbers[5]), sum(numbers[4][1:2]), sum(numbers[1][2:4])
+    file.integers = integer_positions(variables, numbers[3], numbers[5])
+    functions, conditions = sum(numbers[4][1:2]), sum(numbers[1][2:4])
     for segment, size, why in (
-        ("variables", discrete, refusal("discrete", f"{discrete} in the header")),
         ("F segments", functions, "imported functions cannot be differentiated symbolically"),
         ("L segments", logical, f"{logical} logical constraints"),
         ("r segment", conditions, f"{conditions} complementarity conditions"),
@@ -156,6 +155,23 @@ def _header(lines: list[str], total: int) -> NlFile:
         if size:
             file.problems[segment].append(why)
     return file
+
+
+def integer_positions(variables: int, curved: list[int], discrete: list[int]) -> set[int]:
+    """Return the positions of the integers, by the order of variables in the file (table 3).
+
+    Nonlinear ones in constraints and objectives, only in constraints, only in objectives, each
+    with the continuous ones first; then linear ones: arcs, continuous, binary, integer.
+    """
+    in_rows, in_goals, both = (*curved, 0, 0, 0)[:3]
+    binary, linear, *nonlinear = (*discrete, 0, 0, 0, 0, 0)[:5]
+    ends = both, max(in_rows, both), max(in_rows, in_goals, both)
+    found = set(range(variables - binary - linear, variables))
+    for end, count in zip(ends, nonlinear, strict=True):
+        found |= set(range(end - count, end))
+    if len(found) != sum(discrete[:5]) or min(found, default=0) < 0 or ends[2] > variables:
+        raise ValueError(f"the header speaks of {sum(discrete)} discrete variables")
+    return found
 
 
 def _segment(file: NlFile, line: str, lines: Lines) -> None:

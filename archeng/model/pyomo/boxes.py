@@ -23,7 +23,7 @@ from archeng.model.pyomo.black_box import (
     has_own_objective,
 )
 from archeng.model.quantities import Output
-from archeng.model.variable import symbol
+from archeng.model.teaching import symbol
 
 GREY_BOX = "ExternalGreyBoxBlock"
 """Pyomo's kind of component; by its name, because importing its module takes a while."""

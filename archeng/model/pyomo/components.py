@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -20,26 +20,30 @@ from archeng.checks import mapping
 from archeng.errors import ModelError, UnsupportedModelError
 from archeng.model.constraint import Constraint, Row, half_width
 from archeng.model.declarations import Sense
-from archeng.model.domain import refusal
+from archeng.model.domain import REAL, Domain
 from archeng.model.pyomo.boxes import GREY_BOX, Boxes
+from archeng.model.pyomo.disjunctions import DISJUNCT, DISJUNCTION, branches
 from archeng.model.pyomo.expressions import Converter, constant
+from archeng.model.pyomo.kinds import kind_of
 from archeng.model.pyomo.parameters import Chosen, chosen_parameters, holds
-from archeng.model.variable import Variable, imported_scalar, make_variable, symbol
+from archeng.model.teaching import symbol
+from archeng.model.variable import Variable, imported_scalar, make_variable
 
 # Types of components that are read, and those that are not needed or read where they are used.
 _SUPPORTED = {
     "Var", "Constraint", "Objective", "Block",
     "Set", "RangeSet", "SetOf", "ContinuousSet", "Param", "Expression", "ExternalFunction",
-    "Suffix", "BuildAction", "BuildCheck", "Port", GREY_BOX,
+    "Suffix", "BuildAction", "BuildCheck", "Port", GREY_BOX, DISJUNCT, DISJUNCTION,
 }  # fmt: skip
 _WHY = {
-    "SOSConstraint": "special ordered sets are discrete",
+    "SOSConstraint": "special ordered sets; write them with binary variables",
     "Complementarity": "complementarity conditions; reformulate with TransformationFactory("
     '"mpec.simple_nonlinear")',
-    "Disjunction": "disjunctions; reformulate (they need discrete variables)",
-    "Disjunct": "a disjunct; deactivate it or make it a Block",
-    "LogicalConstraint": "logical constraints are discrete",
-    "BooleanVar": refusal("discrete", "true or false") + ", or make it a Param",
+    **dict.fromkeys(
+        ("LogicalConstraint", "BooleanVar"),
+        'true or false; apply TransformationFactory("core.logical_to_linear") first, which makes '
+        "binary variables of it",
+    ),
     "DerivativeVar": "a derivative that is not discretised; apply a dae transformation first",
     "Integral": "an integral that is not discretised; apply a dae transformation first",
     "Arc": 'not expanded; apply TransformationFactory("network.expand_arcs") first',
@@ -64,6 +68,7 @@ class Import:
     goal: tuple[Any, Sense] | None = None
     problems: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     guessed: list[str] = field(default_factory=list)
+    when: Any = None  # the condition of the disjunct that is being read
 
     def __post_init__(self) -> None:
         self._converter = Converter(self.symbol_of, self.boxes.function, self.parameters)
@@ -78,7 +83,9 @@ class Import:
         return self.variables[id(var)][1]
 
     def add(self, name: str, *rows: Row, tolerance: float | None = None) -> None:
-        """Add a constraint."""
+        """Add a constraint, within a disjunct with its condition."""
+        if self.when is not None:
+            rows = tuple(replace(row, when=self.when) for row in rows)
         self.constraints.append(Constraint(name, rows, tolerance or self.tolerance, "Pyomo"))
 
 
@@ -123,6 +130,12 @@ def read(
     _box_rows(state)
     for constraint in _active(block, PyomoConstraint):
         _constraint(constraint, state)
+    for disjunct, when in list(branches(block, state.symbol_of, state.add, state.problems)):
+        _check_components(disjunct, state)
+        state.when = when
+        for constraint in _active(disjunct, PyomoConstraint):
+            _constraint(constraint, state)
+    state.when = None
     _objective(block, objective, state)
     _moving_bounds(state)
     unknown = sorted(set(state.scale) - {v.name for _, _, v in state.variables.values()})
@@ -183,8 +196,9 @@ def _in_use(component: Any) -> bool:
     if not getattr(component, "active", True):
         return False
     elements = list(component.values()) if hasattr(component, "values") else [component]
-    free = component.ctype is not BooleanVar or not all(e.fixed for e in elements)
-    return free and any(getattr(e, "active", True) for e in elements)
+    if component.ctype is BooleanVar:
+        return not all(e.fixed or e.get_associated_binary() is not None for e in elements)
+    return any(getattr(e, "active", True) for e in elements)
 
 
 # -- variables ------------------------------------------------------------------------------
@@ -199,7 +213,7 @@ def _record(var: Any, state: Import) -> Variable:
             state.problems[name].append("fixed, but it has no value")
         fixed = 0.0 if var.value is None else float(var.value)
         return make_variable(name, lower=fixed, upper=fixed, start=fixed, unit=unit)
-    bounds = _bounds(var, state)
+    domain, bounds = _kind(var, state)
     value = None if var.value is None else float(var.value)
     given, magnitude = state.scale.get(name), None
     if given is None and _moves(var, state):
@@ -209,29 +223,19 @@ def _record(var: Any, state: Import) -> Variable:
         factor = state.factors.find(var)
         magnitude = 1.0 / abs(factor) if factor else None
     try:
-        return imported_scalar(name, bounds, value, given, magnitude, unit)
+        return imported_scalar(name, bounds, value, given, magnitude, unit, domain)
     except ModelError as error:
         state.problems[name].append(str(error))
         return make_variable(name, lower=0, upper=1, start=0, unit=unit)
 
 
-def _bounds(var: Any, state: Import) -> tuple[float, float]:
-    """Bounds of a continuous variable, with those of its domain; open ends are stepped inside."""
-    ranges = list(var.domain.ranges())
-    if any(r.isdiscrete() for r in ranges):
-        state.problems[var.name].append(refusal("discrete", var.domain.name))
-        return 0.0, 1.0
-    if len(ranges) != 1 or not hasattr(ranges[0], "closed"):
-        state.problems[var.name].append(f"domain {var.domain.name} is not one interval")
-        return 0.0, 1.0
-    domain = ranges[0]
-    lower = max(-np.inf if domain.start is None else domain.start, _end(var, "lower", state))
-    upper = min(np.inf if domain.end is None else domain.end, _end(var, "upper", state))
-    if not domain.closed[0] and domain.start == lower:
-        lower = float(np.nextafter(lower, np.inf))
-    if not domain.closed[1] and domain.end == upper:
-        upper = float(np.nextafter(upper, -np.inf))
-    return lower, upper
+def _kind(var: Any, state: Import) -> tuple[Domain, tuple[float, float]]:
+    """Domain of a variable and its bounds, with those of the domain."""
+    try:
+        return kind_of(var, (_end(var, "lower", state), _end(var, "upper", state)))
+    except ModelError as error:
+        state.problems[var.name].append(str(error))
+        return REAL, (0.0, 1.0)
 
 
 def _end(var: Any, which: str, state: Import) -> float:
@@ -279,7 +283,9 @@ def _box_rows(state: Import) -> None:
         if var.fixed and var.value is not None:
             state.add(f"fixed value of {var.name}", Row(z, float(var.value), float(var.value)))
             continue
-        lower, upper = _bounds(var, state)
+        domain, (lower, upper) = _kind(var, state)
+        if domain.is_discrete:
+            state.problems[var.name].append("the output of a grey box must be a real number")
         if np.isfinite(lower) or np.isfinite(upper):
             state.add(f"bounds of {var.name}", Row(z, lower, upper))
     for name, residual in state.boxes.residuals:

@@ -135,7 +135,7 @@ class _Round:
         fed = False  # one at a time: two may close a circle together
         for constraint, inside in zip(self._system.constraints, self._inside, strict=True):
             row, *more = constraint.rows
-            if more or not row.is_equality or inside & set(found):
+            if more or not row.is_equality or row.when is not None or inside & set(found):
                 continue
             if explicit == self._depends(inside):
                 continue

@@ -92,7 +92,7 @@ def eliminated(state: Import) -> System:
     unknowns = {}
     for var, x, record in state.variables.values():
         lower, upper = float(record.lower[0]), float(record.upper[0])
-        if lower < upper:
+        if lower < upper and not record.domain.is_discrete:
             own = var.parent_block().parent_component().ctype.__name__ == GREY_BOX
             unknowns[hash(x)] = Unknown(record.name, x, lower, upper, own)
     goal = None if state.goal is None else state.goal[0]

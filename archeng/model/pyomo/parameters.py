@@ -14,7 +14,7 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 from archeng.checks import shown
 from archeng.errors import ModelError
 from archeng.model.quantities import Parameter
-from archeng.model.variable import symbol
+from archeng.model.teaching import symbol
 
 _MOST = 12  # names that an error lists
 

@@ -10,6 +10,7 @@ from pyomo.core.base.var import Var
 
 from archeng.errors import ModelError
 from archeng.model.pyomo.boxes import GREY_BOX
+from archeng.model.pyomo.disjunctions import DISJUNCT
 from archeng.model.pyomo.importer import Computed
 
 
@@ -31,16 +32,16 @@ def all_values(
 
 
 def variables_by_name(model: Any) -> dict[str, Any]:
-    """Return all variables of the whole model that a block belongs to, also of grey boxes."""
+    """Return all variables of a block's whole model, also of grey boxes and disjuncts."""
     root = model.model()
-    blocks = (Block, *{c.ctype for c in _grey(root)})
+    blocks = (Block, *{c.ctype for c in _other_blocks(root)})
     every = root.component_data_objects(Var, active=None, descend_into=blocks)
     return {var.name: var for var in every}
 
 
-def _grey(root: Any) -> Iterator[Any]:
+def _other_blocks(root: Any) -> Iterator[Any]:
     for component in root.component_objects(active=None, descend_into=Block):
-        if component.ctype.__name__ == GREY_BOX:
+        if component.ctype.__name__ in (GREY_BOX, DISJUNCT):
             yield component
 
 
@@ -74,7 +75,9 @@ class ModelValues:
     def set(self, values: Mapping[str, float]) -> None:
         """Set the variables that were free at first; the others have their value."""
         for name, var in self._variables.items():
-            var.set_value(float(values[name]), skip_validation=True)
+            number = float(values[name])
+            whole = not var.is_continuous() and number.is_integer()
+            var.set_value(int(number) if whole else number, skip_validation=True)
 
 
 def set_params(model: Any, values: Mapping[str, float]) -> None:

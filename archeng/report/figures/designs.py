@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.model import REAL, Domain
 from archeng.plain_text import short
-from archeng.records import Floats
+from archeng.records import Floats, VariableAtBest
 from archeng.report.figures import style
 from archeng.result import Result
 
@@ -17,6 +18,9 @@ _COLUMNS = 400  # of the picture of many variables
 _NAMED = 60  # variables of which a picture shows the names
 _DESIGNS = 40  # best designs in parallel coordinates
 _AXES = 16  # variables in parallel coordinates
+_TICKS = 8  # values of a discrete variable that are named at its axis
+_NAME = 14  # letters of such a name
+_DIGITS = 4  # of the ends of an axis
 _LEVEL = 8  # variables whose names fit side by side; more are written aslant
 
 
@@ -43,13 +47,31 @@ def _panels(figure: Any, result: Result, free: list[int], prefix: str) -> None:
         v, values = result.variables_at_best[j], designs[:, j]
         style.dots(axes, calls, values, style.DOT)
         style.steps(axes, calls[after_first], values[best[after_first]], style.BLUE)
-        low, high = _view(values, v.lower, v.upper)
+        few = _all_levels(v)
+        low, high = _view(values if few is None else few, v.lower, v.upper)
         axes.set_ylim(low, high)
-        for bound in (v.lower, v.upper):
+        for bound in (v.lower, v.upper) if v.domain.is_ordered else ():
             if low <= bound <= high:
                 axes.axhline(bound, color=style.ORANGE, lw=1, ls="--")
+        _name_levels(axes, v, low, high)
         unit = f" [{short(v.unit, 12)}]" if v.unit else ""
         style.title(axes, short(v.name, 22) + unit, fontsize=9.5)
+
+
+def _all_levels(v: VariableAtBest) -> Floats | None:
+    """Return the values of a discrete variable that has a few; they are all shown."""
+    levels = v.domain.levels_between(v.lower, v.upper)
+    return levels if levels is not None and len(levels) <= _TICKS else None
+
+
+def _name_levels(axes: Any, v: VariableAtBest, low: float, high: float) -> None:
+    """Put ticks at the values of a discrete variable, with names of rows; at some of many."""
+    levels = v.domain.levels_between(max(low, v.lower), min(high, v.upper))
+    if levels is None or not len(levels):
+        return
+    shown = levels[:: -(-len(levels) // _TICKS)]
+    labels = [short(v.domain.shown(level), _NAME) for level in shown]
+    axes.set_yticks(shown, labels, parse_math=False)
 
 
 def _view(values: Floats, lower: float, upper: float) -> tuple[float, float]:
@@ -108,10 +130,10 @@ def parallel(figure: Any, result: Result, prefix: str) -> None:
     axes = figure.subplots()
     _lines(axes, lines)
     low, high = _ends(result)
-    for k, j in enumerate(chosen):
-        _scale(axes, k, low[j], high[j])
-    _scale(axes, len(chosen), objectives.min(), objectives.max())
     names = [result.variables_at_best[j] for j in chosen]
+    for k, (j, v) in enumerate(zip(chosen, names, strict=True)):
+        _scale(axes, k, low[j], high[j], v.domain)
+    _scale(axes, len(chosen), objectives.min(), objectives.max(), REAL)
     labels = [short(v.name, 20) + (f"\n[{short(v.unit, 10)}]" if v.unit else "") for v in names]
     labels.append("objective")
     aslant: dict[str, Any] = {"rotation": 35, "ha": "right"} if len(chosen) > _LEVEL else {}
@@ -125,11 +147,21 @@ def parallel(figure: Any, result: Result, prefix: str) -> None:
     style.title(axes, f"{prefix}the {len(best)} best designs{fewer} (orange: the best)", pad=16)
 
 
-def _scale(axes: Any, place: int, low: float, high: float) -> None:
-    """Draw the axis of a variable with what its ends mean."""
+def _scale(axes: Any, place: int, low: float, high: float, domain: Domain) -> None:
+    """Draw the axis of a variable with what its ends mean, and the rows of a short table."""
     axes.vlines(place, 0, 1, color=style.GREY, lw=1, zorder=1)
-    axes.text(place, -0.03, f"{low:.4g}", ha="center", va="top", fontsize=8)
-    axes.text(place, 1.03, f"{high:.4g}", ha="center", va="bottom", fontsize=8)
+    ends = [short(domain.value_shown(end, _DIGITS), _NAME) for end in (low, high)]
+    below: dict[str, Any] = {"ha": "center", "va": "top"}
+    above: dict[str, Any] = {"ha": "center", "va": "bottom"}
+    axes.text(place, -0.03, ends[0], fontsize=8, parse_math=False, **below)
+    axes.text(place, 1.03, ends[1], fontsize=8, parse_math=False, **above)
+    levels = domain.levels_between(low, high)
+    if levels is None or domain.table is None or len(levels) > _TICKS:
+        return
+    for level in levels[1:-1]:
+        text = f" {short(domain.shown(level), _NAME)}"
+        where = (level - low) / (high - low)
+        axes.text(place, where, text, va="center", fontsize=7, color=style.INK, parse_math=False)
 
 
 def _lines(axes: Any, lines: Floats) -> None:

@@ -19,8 +19,8 @@ from archeng.surrogate.local import LocalSearch, LocalState
 from archeng.surrogate.mixed import constants as c
 from archeng.surrogate.mixed.descent import Descent
 from archeng.surrogate.mixed.features import Features
-from archeng.surrogate.mixed.fitted import fit_mixed
-from archeng.surrogate.mixed.neighbourhood import examined
+from archeng.surrogate.mixed.fitted import MixedModels, fit_mixed
+from archeng.surrogate.mixed.neighbourhood import Examination
 
 
 class _Fibre(NamedTuple):
@@ -55,9 +55,31 @@ class Closing:
             local = search.moved(local, calls, position)
         return search.advanced(local, calls) if local.ended is None else local
 
-    def judged(self, local: LocalState, outcomes: Outcomes) -> LocalState:
-        """Return the local search after its design was simulated."""
-        search = next(iter(self._fibres.values())).local  # judging does not look at the set
+    def spread(self, past: PastCalls, x: Floats) -> Floats | None:
+        """Return a design (n,) near x with its levels; None if there are enough for models.
+
+        Models of n real variables need n + 3 designs to say anything of their errors.
+        """
+        known, n = self._calls(past, x).points, len(self._lattice.continuous)
+        if len(known) >= n + 3:
+            return None
+        frame = frame_at(self._wide, x[self._lattice.continuous])
+        rng = np.random.default_rng(general.CLAIM_SEED)
+        more = rng.standard_normal((c.SPREAD_TRIES, n))
+        directions = np.concatenate((-np.eye(n), np.eye(n), more))
+        near = frame.coordinates(known)
+        for u in directions / np.linalg.norm(directions, axis=1)[:, None]:
+            y = self.repaired(self.design(x, frame.design(c.SPREAD * u)))
+            if y is None:
+                continue
+            gaps = np.linalg.norm(near - frame.coordinates(y[self._lattice.continuous]), axis=1)
+            if gaps.min() > c.SPREAD_APART * c.SPREAD:
+                return y
+        return None
+
+    def judged(self, local: LocalState, x: Floats, outcomes: Outcomes) -> LocalState:
+        """Return the local search after its design x (n,) was simulated."""
+        search = self._at(x).local
         return search.judged(local, float(outcomes.objectives[0]), outcomes.simulated[0])
 
     def design(self, x: Floats, y: Floats) -> Floats:
@@ -66,16 +88,17 @@ class Closing:
         full[self._lattice.continuous] = y
         return full
 
-    def may_be_feasible(self, x: Floats) -> bool:
-        """Whether a feasible design with the levels of x (n,) is found."""
-        if not self._fixed_rows_hold(x):
-            return False
-        if not len(self._lattice.continuous):
-            return self._set.is_feasible(x)
+    def repaired(self, x: Floats) -> Floats | None:
+        """Return a feasible design with the levels of x (n,), the nearest one; None: none found."""
+        x = self._lattice.decode(x)
+        if self._set.is_feasible(x):
+            return x
+        if not len(self._lattice.continuous) or not self._fixed_rows_hold(x):
+            return None
         y = x[self._lattice.continuous]
-        wide = replace(self._wide, mean=y)
-        repair = self._at(x).repairer.repair(y, wide)
-        return repair.feasible and self._set.is_feasible(self.design(x, repair.x))
+        repair = self._at(x).repairer.repair(y, replace(self._wide, mean=y))
+        design = self.design(x, repair.x)
+        return design if repair.feasible and self._set.is_feasible(design) else None
 
     def evidence(self, past: PastCalls, x: Floats) -> Optimality | None:
         """Return what speaks for x being a local optimum with its levels held."""
@@ -141,6 +164,13 @@ def mixed_evidence(
     if shown is None or models is None:
         return shown if shown is None else replace(shown, claim=False)
     least = models.gain_of(c.GAIN * objective_size(past, limits))
-    descent = Descent(feasible_set, wide, models)
-    around, _ = examined(lattice, descent, past, x, least, closing.may_be_feasible)
+    descents = descents_of(feasible_set, wide, models)
+    around, _ = Examination(lattice, descents, past, x, least, closing.repaired).made()
     return replace(shown, neighbours=around, claim=shown.claim and around.open == 0)
+
+
+def descents_of(fs: FeasibleSet, wide: Distribution, models: MixedModels) -> tuple[Descent, ...]:
+    """Return searches by models, and by such that keep away from simulated limits, if any."""
+    if not len(models.margins):
+        return (Descent(fs, wide, models),)
+    return Descent(fs, wide, models), Descent(fs, wide, models.careful(c.MARGIN))

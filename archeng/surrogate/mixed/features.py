@@ -97,6 +97,16 @@ class Features:
         return replace(past, points=self.of(past.points))
 
 
+def gaps(features: Features, past: PastCalls, X: Floats) -> tuple[Floats, float]:
+    """Return distances (k,) of designs (k, n) from known ones, and what is usual among these."""
+    known = features.of(past.points)
+    between = np.linalg.norm(known[:, None] - known[None], axis=2)
+    np.fill_diagonal(between, np.inf)
+    usual = float(np.median(between.min(axis=1)))
+    apart = np.linalg.norm(features.of(X)[:, None] - known[None], axis=2).min(axis=1)
+    return apart, usual if 0 < usual < np.inf else 1.0
+
+
 def _variable_of(fs: FeasibleSet, i: int) -> Variable:
     """Return the variable to which a free coordinate belongs."""
     left = int(fs.free[i])

@@ -85,6 +85,12 @@ class MixedModels:
             return np.inf
         return float(np.max(np.abs(self.choice.fit.errors)))
 
+    def careful(self, errors: float) -> MixedModels:
+        """Return the same with so many leave-one-out errors kept from simulated limits."""
+        typical = self.models.row_errors
+        typical = np.where(np.isfinite(typical), typical, 0.0) + c.ASIDE * self.models.units
+        return replace(self, margins=errors * typical)
+
     def random(self, rng: np.random.Generator) -> MixedModels | None:
         """Return the same with a random model of the objective; None: there is but one."""
         if self.choice is None:
@@ -116,8 +122,8 @@ def fit_mixed(
     if data is None:
         return None
     models, choice = _models(frame, data, limits)
-    errors = np.where(np.isfinite(models.row_errors), models.row_errors, 0.0)
-    return MixedModels(features, models, choice, careful * errors)
+    none = np.zeros(len(limits))
+    return MixedModels(features, models, choice, none).careful(careful)
 
 
 def _models(frame: Frame, data: Data, limits: Limits) -> tuple[Models, Choice | None]:

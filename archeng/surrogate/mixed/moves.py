@@ -64,7 +64,9 @@ def _jumps(lattice: Lattice, here: Integers) -> Iterator[tuple[int, int]]:
     """Yield coordinates and their new levels, all of them but for those far off in long lists."""
     share = max(c.MOVES // len(lattice.levels), 2)
     for j, levels in enumerate(lattice.levels):
-        others = [k for k in range(len(levels)) if k != here[j]]
+        first, last = (here[j] - share, here[j] + share) if lattice.ordered[j] else (0, len(levels))
+        near = range(max(int(first), 0), min(int(last) + 1, len(levels)))  # lists may be very long
+        others = [k for k in near if k != here[j]]
         if lattice.ordered[j]:
             others.sort(key=lambda k: abs(k - here[j]))
         yield from ((j, k) for k in others[:share])

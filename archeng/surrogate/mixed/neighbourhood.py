@@ -16,6 +16,8 @@ from archeng.surrogate.mixed.descent import Descent
 from archeng.surrogate.mixed.fibres import Found
 from archeng.surrogate.mixed.moves import neighbours
 
+Repaired = Callable[[Floats], Floats | None]
+
 
 class Neighbour(StrEnum):
     """What is known of a neighbour."""
@@ -26,51 +28,78 @@ class Neighbour(StrEnum):
     OPEN = "open"  # none of these
 
 
-def examined(
-    lattice: Lattice,
-    descent: Descent,
-    past: PastCalls,
-    x: Floats,
-    least: float,
-    may_be_feasible: Callable[[Floats], bool],
-) -> tuple[Neighbourhood, Found | None]:
-    """Look at the neighbours of a design (n,); return what is known, and the best open one.
+class Examination:
+    """Looks at the neighbours of a design (n,).
 
-    ``least`` is the gain that counts, in units of the model; ``may_be_feasible`` looks for a
-    feasible design with the levels of a point.
+    Parameters
+    ----------
+    descents : tuple of Descent
+        Models, and then others that keep away from simulated limits: designs at these limits may
+        be known, and violate them by a little.
+    past : PastCalls
+    x : ndarray, shape (n,)
+    least : float
+        The gain that counts, in units of the model.
+    repaired : callable
+        Returns a feasible design with the levels of a point (n,), or None.
     """
-    counts, best = dict.fromkeys(Neighbour, 0), None
-    here = descent.fibres.at(x).objective
-    known = lattice.indices(past.points)
-    for y in neighbours(lattice, x):
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        descents: tuple[Descent, ...],
+        past: PastCalls,
+        x: Floats,
+        least: float,
+        repaired: Repaired,
+    ) -> None:
+        self._lattice, self._descents, self._past = lattice, descents, past
+        self._x, self._least, self._repaired = x, least, repaired
+        self._known = lattice.indices(past.points)
+        self._here = descents[0].fibres.at(x).objective
+
+    def made(self) -> tuple[Neighbourhood, Floats | None]:
+        """Return what is known, and the most promising design (n,) among the open ones."""
+        counts = dict.fromkeys(Neighbour, 0)
+        best: tuple[Found, Floats] | None = None
+        for y in neighbours(self._lattice, self._x):
+            status, found, design = self._status(y)
+            counts[status] += 1
+            if design is not None and (best is None or found.better_than(best[0])):
+                best = found, design
+        around = Neighbourhood(**{kind.value: n for kind, n in counts.items()})
+        return around, None if best is None else best[1]
+
+    def _status(self, y: Floats) -> tuple[Neighbour, Found, Floats | None]:
+        """Return what is known of the levels of y (n,); of open ones a design to simulate."""
+        same = (self._known == self._lattice.indices(y)).all(axis=1)
+        if same.any():
+            for descent in self._descents:
+                found = descent.at(y)
+                design = self._better(descent, found, self._past.points[same])
+                if design is not None:
+                    return Neighbour.OPEN, found, design
+            return Neighbour.SIMULATED, found, None
+        descent = self._descents[0]
         found = descent.at(y)
-        same = (known == lattice.indices(y)).all(axis=1)
-        status = _status(descent, found, here, least, same, past, may_be_feasible)
-        counts[status] += 1
-        if status is Neighbour.OPEN and (best is None or found.better_than(best)):
-            best = found
-    return Neighbourhood(**{kind.value: n for kind, n in counts.items()}), best
+        if found.explicit > c.SATISFIED:
+            design = self._repaired(found.x)
+            if design is None:
+                return Neighbour.INFEASIBLE, found, None
+            found = descent.fibres.at(design)
+        if found.objective > self._here + c.ERRORS * descent.fibres.models.error:
+            return Neighbour.PREDICTED, found, None
+        if _violates_surely(descent, found):
+            return Neighbour.PREDICTED, found, None
+        design = self._repaired(descent.polished(found).x)
+        return (Neighbour.INFEASIBLE if design is None else Neighbour.OPEN), found, design
 
-
-def _status(
-    descent: Descent,
-    found: Found,
-    here: float,
-    least: float,
-    same: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    past: PastCalls,
-    may_be_feasible: Callable[[Floats], bool],
-) -> Neighbour:
-    if same.any():
-        better = found.feasible and found.objective < here - least
-        new = is_new(descent, found.x, past.points[same])
-        return Neighbour.OPEN if better and new else Neighbour.SIMULATED
-    if found.explicit > c.SATISFIED and not may_be_feasible(found.x):
-        return Neighbour.INFEASIBLE
-    models = descent.fibres.models
-    if found.objective > here + c.ERRORS * models.error:
-        return Neighbour.PREDICTED
-    return Neighbour.PREDICTED if _violates_surely(descent, found) else Neighbour.OPEN
+    def _better(self, descent: Descent, found: Found, known: Floats) -> Floats | None:
+        """Return a new design that a model expects to be better, at levels with known ones."""
+        if not found.feasible or found.objective >= self._here - self._least:
+            return None
+        design = self._repaired(descent.polished(found).x)
+        return design if design is not None and is_new(descent, design, known) else None
 
 
 def _violates_surely(descent: Descent, found: Found) -> bool:
@@ -80,7 +109,7 @@ def _violates_surely(descent: Descent, found: Found) -> bool:
         return False
     excess = models.excess(descent.fibres.models.coordinates(found.x))
     errors = (models.row_errors / models.units)[models.side_of]
-    return bool((excess > c.ERRORS * errors).any())
+    return bool((excess > c.ERRORS * errors + c.SATISFIED).any())
 
 
 def is_new(descent: Descent, x: Floats, known: Floats) -> bool:

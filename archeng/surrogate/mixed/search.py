@@ -31,11 +31,11 @@ from archeng.surrogate.data import best_position
 from archeng.surrogate.evidence import objective_size
 from archeng.surrogate.local import LocalEnd, LocalState
 from archeng.surrogate.mixed import constants as c
-from archeng.surrogate.mixed.closing import Closing
+from archeng.surrogate.mixed.closing import Closing, descents_of
 from archeng.surrogate.mixed.descent import Descent
-from archeng.surrogate.mixed.features import Features
+from archeng.surrogate.mixed.features import Features, gaps
 from archeng.surrogate.mixed.fitted import MixedModels, fit_mixed
-from archeng.surrogate.mixed.neighbourhood import examined, is_new
+from archeng.surrogate.mixed.neighbourhood import Examination, is_new
 
 
 class TrialKind(StrEnum):
@@ -43,6 +43,7 @@ class TrialKind(StrEnum):
 
     PROMISED = "promised"  # the models promise a gain
     RANDOM = "random"  # random models do
+    NEAR = "near"  # models of the real variables need it
     LOCAL = "local"  # by the local search at the levels of the best design
     NEIGHBOUR = "neighbour"  # a neighbour that may be better
 
@@ -134,8 +135,8 @@ class MixedAssisted(Handler[MixedSearch]):
         careful = search.careful / 2 if held else c.MARGIN
         local = search.local
         if search.kind is TrialKind.LOCAL and local is not None:
-            local = self._closing.judged(local, outcomes)
-        better = improved and search.kind is not TrialKind.LOCAL
+            local = self._closing.judged(local, population.repairs[0].x, outcomes)
+        better = improved and search.kind not in (TrialKind.LOCAL, TrialKind.NEAR)
         radius = search.radius
         if search.kind is TrialKind.PROMISED:
             radius = radius * c.RADIUS_WIDER if improved else radius * c.RADIUS_NARROWER
@@ -169,7 +170,7 @@ class MixedAssisted(Handler[MixedSearch]):
         least = models.gain_of(c.GAIN * objective_size(past, self._limits)) if holds else 0.0
         if search.radius >= c.RADIUS_LEAST:
             near = Descent(self._set, self._wide, models, search.radius)
-            designs = self._better(near, past, x, least, rng)
+            designs = self._better(near, past, x, least, rng, times=0)
             if len(designs):
                 return replace(search, designs=designs, kind=TrialKind.PROMISED)
         search, designs = self._random(search, models, past, x, rng)
@@ -208,20 +209,20 @@ class MixedAssisted(Handler[MixedSearch]):
         local = search.local if search.levels == levels else None
         shown = True
         if len(self._lattice.continuous):
+            near = self._closing.spread(past, x)
+            if near is not None:
+                return replace(search, designs=near[None], kind=TrialKind.NEAR)
             local = self._closing.advanced(local, past, best)
             search = replace(search, local=local, levels=levels)
             if local.trial is not None:
                 y = self._closing.design(x, local.trial.design)
                 return replace(search, designs=y[None], kind=TrialKind.LOCAL)
             shown = local.ended is LocalEnd.SHOWN
-        _, open_one = examined(
-            self._lattice, descent, past, x, least, self._closing.may_be_feasible
-        )
-        if open_one is not None:
-            design = self._feasible(open_one.x)
-            if design is not None and self._is_new(descent, design, past):
-                return replace(search, designs=design[None], kind=TrialKind.NEIGHBOUR)
-            shown = False
+        descents = descents_of(self._set, self._wide, descent.fibres.models.careful(0.0))
+        repaired = self._closing.repaired
+        _, design = Examination(self._lattice, descents, past, x, least, repaired).made()
+        if design is not None:
+            return replace(search, designs=design[None], kind=TrialKind.NEIGHBOUR)
         ended = StopReason.CONVERGED if shown else StopReason.MODEL_EXHAUSTED
         return replace(search, ended=ended)
 
@@ -236,7 +237,7 @@ class MixedAssisted(Handler[MixedSearch]):
     ) -> Floats:
         """Return designs (k, n) that promise a gain, the best one first; not more than wanted.
 
-        ``times`` says how much longer than usual is looked for them.
+        ``times`` says how much longer than usual is looked for them; 0 is a quick look.
         """
         here = descent.fibres.at(x)
         chosen: list[Floats] = []
@@ -257,18 +258,47 @@ class MixedAssisted(Handler[MixedSearch]):
         x: Floats,
         rng: np.random.Generator,
     ) -> tuple[MixedSearch, Floats]:
-        """Return designs that random models promise, and how many models were asked."""
+        """Return designs far from known ones that may be better, and how many times it was tried.
+
+        By the models anywhere, by random models, and by what the models may err far away, in turn.
+        """
+        least = models.gain_of(general.CLAIM_RESIDUAL * objective_size(past, self._limits))
         while search.explored < self._most_explored:
-            drawn = models.random(rng) if search.explored else models
+            drawn = models.random(rng) if search.explored % 3 == 1 else models
             if drawn is None:
                 break
             descent = Descent(self._set, self._wide, drawn)
-            least = general.CLAIM_RESIDUAL * objective_size(past, self._limits)
-            designs = self._better(descent, past, x, models.gain_of(least), rng)
+            if search.explored % 3 == 2:
+                designs = self._far(descent, past, x, least, rng)
+            else:
+                designs = self._better(descent, past, x, least, rng)
             if len(designs):
                 return search, designs
             search = replace(search, explored=search.explored + 1)
         return search, np.zeros((0, len(x)))
+
+    def _far(
+        self, descent: Descent, past: PastCalls, x: Floats, least: float, rng: np.random.Generator
+    ) -> Floats:
+        """Return the design (1, n) that is best if models err by their largest known error.
+
+        Per distance between known designs, that is, up to a few of them; (0, n) if there is none.
+        """
+        found = descent.search(self._starts(past, x, rng), rng, c.FAR_LOOK)
+        found = [f for f in found if f.feasible]
+        if not found:
+            return np.zeros((0, len(x)))
+        apart, typical = gaps(self._features, past, np.array([f.x for f in found]))
+        doubt = descent.fibres.models.error * np.minimum(apart / typical, c.FAR_MOST)
+        lowest = np.array([f.objective for f in found]) - doubt
+        here = descent.fibres.at(x).objective
+        for k in np.argsort(lowest, kind="stable")[: c.FAR_TRIES]:
+            if not lowest[k] < here - least:
+                break
+            design = self._feasible(descent.polished(found[k]).x)
+            if design is not None and self._is_new(descent, design, past):
+                return design[None]
+        return np.zeros((0, len(x)))
 
     def _starts(self, past: PastCalls, x: Floats, rng: np.random.Generator) -> Floats:
         """Return designs (k, n) from which searches begin: the best one, and others at random."""
