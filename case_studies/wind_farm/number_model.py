@@ -34,7 +34,7 @@ def build_number_model(site: Site = SITE) -> archeng.Model:
     for i, j in pairs(n):  # whoever builds on j has built on i
         gap = (x[i] - x[j]) ** 2 + (y[i] - y[j]) ** 2
         model.subject_to(
-            built[j] * (gap - site.spacing_m**2) >= 0, name=f"spacing of {i + 1} and {j + 1}"
+            gap >= site.spacing_m**2, when=built[j], name=f"spacing of {i + 1} and {j + 1}"
         )
     energy = model.output(ENERGY, unit="MWh")
     turbines = ca.sum1(built)
