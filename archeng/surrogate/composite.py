@@ -65,10 +65,23 @@ class Composite:
         self.formulas, self._outputs = formulas, outputs
         self._centre, self._step = centre, step
         self._place: _Place | None = None
+        self._many: tuple[bytes, Floats] | None = None
 
     def values(self, v: Floats) -> Floats:
         """Pieces (k,) at v."""
         return self._at(v).values
+
+    def values_of_many(self, V: Floats) -> Floats:
+        """Pieces (p, k) at points (p, n); the last ones are remembered."""
+        key = V.tobytes()
+        if self._many is None or self._many[0] != key:
+            X = self._centre + V @ self._step.T
+            with np.errstate(all="ignore"):
+                Z = self._outputs.values_of_many(V)
+            both = zip(X, Z, strict=True)
+            call = self.formulas.pieces.values_and_jacobian
+            self._many = key, np.array([call(x, z)[0] for x, z in both])
+        return self._many[1]
 
     def slopes(self, v: Floats) -> Floats:
         """Their gradients (k, n)."""
@@ -123,6 +136,11 @@ class CompositeObjective:
         """Value at v: the largest piece; infinite where the formula is not defined."""
         value = float(self._composite.values(v)[self._own].max())
         return (value - self._best) / self._spread if np.isfinite(value) else np.inf
+
+    def values_of_many(self, V: Floats) -> Floats:
+        """Values (p,) at points (p, n), as of one."""
+        values = self._composite.values_of_many(V)[:, self._own].max(axis=1)
+        return np.where(np.isfinite(values), (values - self._best) / self._spread, np.inf)
 
     def slope(self, v: Floats) -> Floats:
         """Gradient (n,) of the largest piece."""

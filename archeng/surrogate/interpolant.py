@@ -141,6 +141,23 @@ class Several:
         """Values (m,) at v."""
         return self._at(v).values
 
+    def values_of_many(self, V: Floats) -> Floats:
+        """Values (k, m) at points (k, n)."""
+        linear = self._constants + V @ self._gradients.T
+        values = linear + 0.5 * np.einsum("ki,mij,kj->km", V, self._hessians, V, optimize=True)
+        if not (self._has_splines or self._has_radials):
+            return np.asarray(values)
+        cubes, squares = np.zeros((2, len(V), len(self._centres)))
+        for v, column in zip(V.T, self._centres.T, strict=True):  # (k, p) at a time
+            gaps = np.abs(v[:, None] - column)
+            squares += gaps**2
+            cubes += gaps**3
+        if self._has_splines:
+            values = values + cubes @ self._splines.T
+        if self._has_radials:
+            values = values + np.sqrt(squares) ** 3 @ self._radials.T
+        return np.asarray(values)
+
     def slopes(self, v: Floats) -> Floats:
         """Gradients (m, n) at v."""
         at = self._at(v)

@@ -54,6 +54,14 @@ class RowModels:
             parts.insert(0, self._composite.values(v)[self._pieces] / self._divided[:, 0])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def values_of_many(self, V: Floats) -> Floats:
+        """Values (p, k) at points (p, n)."""
+        parts = [] if self._several is None else [self._several.values_of_many(V)]
+        if self._composite is not None:
+            pieces = self._composite.values_of_many(V)[:, self._pieces]
+            parts.insert(0, pieces / self._divided[:, 0])
+        return np.concatenate(parts, axis=1)
+
     def slopes(self, v: Floats) -> Floats:
         """Gradients (k, n) at v."""
         parts = [] if self._several is None else [self._several.slopes(v)]
@@ -108,6 +116,12 @@ class Models:
         if self.constraints is None:
             return np.zeros(0)
         return self.sides.excess(self.constraints.values(v))
+
+    def excess_of_many(self, V: Floats) -> Floats:
+        """Sides (p, k) at points (p, n)."""
+        if self.constraints is None:
+            return np.zeros((len(V), 0))
+        return self.sides.excess(self.constraints.values_of_many(V))
 
     def excess_slopes(self, v: Floats) -> Floats:
         """Gradients (k, n) of the sides."""

@@ -68,6 +68,15 @@ class OutputModels:
         """Values (q,) at v."""
         return self._back(self._modelled(v), 0)
 
+    def values_of_many(self, V: Floats) -> Floats:
+        """Values (k, q) at points (k, n)."""
+        S = np.empty((len(V), len(self._sizes)))
+        if self._several is not None:
+            S[:, self._others] = self._several.values_of_many(V)
+        for k, model in self._with_slopes:
+            S[:, k] = [model.value(v) for v in V]
+        return self._back(S, 0)
+
     def slopes(self, v: Floats) -> Floats:
         """Their gradients (q, n)."""
         first = self._back(self._modelled(v), 1) * self._sizes
@@ -124,6 +133,10 @@ class RestrictedModels:
     def values(self, v: Floats) -> Floats:
         """Values (q,) at v."""
         return self._models.values(self._full(v))
+
+    def values_of_many(self, V: Floats) -> Floats:
+        """Values (k, q) at points (k, n)."""
+        return self._models.values_of_many(np.pad(V, ((0, 0), (0, len(self._zeros)))))
 
     def slopes(self, v: Floats) -> Floats:
         """Their gradients (q, n)."""

@@ -1,4 +1,4 @@
-"""The cases as data: the ten-bar truss, with its limits in two forms, and the 18-bar truss."""
+"""The cases as data: the ten-bar truss, with limits and areas in two forms, and 18 bars."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ class Case:
     areas : mapping of str to float
         The area variables and their values before.
     area_bounds : (float, float)
+    sections : tuple of float
+        The only areas that can be bought, ascending; empty if any can.
     moved : mapping of int to ((float, float), (float, float))
         Nodes that may move, and the bounds of their x and y.
     mass_budget : float
@@ -57,6 +59,7 @@ class Case:
     area_bounds: tuple[float, float]
     mass_budget: float
     limits: Limits
+    sections: tuple[float, ...] = ()
     moved: Mapping[int, tuple[tuple[float, float], tuple[float, float]]] = field(
         default_factory=dict
     )
@@ -102,7 +105,16 @@ By the principle of virtual forces the displacement there is the sum of force * 
 / (YOUNG * area) over the bars, with any forces that balance the unit load."""
 
 
-def _sizing(name: str, tip: Limits) -> Case:
+SECTIONS = (
+    1.62, 1.80, 1.99, 2.13, 2.38, 2.62, 2.63, 2.88, 2.93, 3.09, 3.13, 3.38, 3.47, 3.55,
+    3.63, 3.84, 3.87, 3.88, 4.18, 4.22, 4.49, 4.59, 4.80, 4.97, 5.12, 5.74, 7.22, 7.97,
+    11.50, 13.50, 13.90, 14.20, 15.50, 16.00, 16.90, 18.80, 19.90, 22.00, 22.90, 26.50,
+    30.00, 33.50,
+)  # fmt: skip
+"""Areas in in2 of the 42 standard sections (Rajeev and Krishnamoorthy 1992)."""
+
+
+def _sizing(name: str, tip: Limits, sections: tuple[float, ...] = ()) -> Case:
     """Return the ten-bar truss with these limits on the motion of its tip, nodes 1 and 2."""
     loads = np.zeros((6, 2))
     loads[:4] = ten_bar.LOADS[1].reshape(4, 2)
@@ -117,10 +129,11 @@ def _sizing(name: str, tip: Limits) -> Case:
         loads=loads,
         load=TIP_LOAD,
         supports=(4, 5),
-        areas={f"area {i}": 20.0 for i in range(1, 11)},
-        area_bounds=(0.1, 35.0),
+        areas={f"area {i}": 19.9 if sections else 20.0 for i in range(1, 11)},
+        area_bounds=(sections[0], sections[-1]) if sections else (0.1, 35.0),
         mass_budget=8500.0,
         limits={**dict.fromkeys(stresses, (-SIZING_STRESS, SIZING_STRESS)), **tip},
+        sections=sections,
     )
 
 
@@ -184,6 +197,11 @@ def _layout() -> Case:
 
 CASES: dict[str, Case] = {
     case.name: case
-    for case in (_sizing("sizing", _DISPLACEMENT), _sizing("stiffness", _STIFFNESS), _layout())
+    for case in (
+        _sizing("sizing", _DISPLACEMENT),
+        _sizing("stiffness", _STIFFNESS),
+        _sizing("sections", _DISPLACEMENT, SECTIONS),
+        _layout(),
+    )
 }
 """All cases by name."""

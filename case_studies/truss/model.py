@@ -43,15 +43,17 @@ LEAST_PANEL = 1000.0
 OUTPUTS: dict[str, dict[str, tuple[str, ...]]] = {
     "grey": {
         "sizing": ("force",),
+        "sections": ("force",),
         "stiffness": ("force", "displacement"),
         "layout": ("force",),
     },
     "direct": {
         "sizing": ("stress", "displacement"),
+        "sections": ("stress", "displacement"),
         "stiffness": ("stress", "stiffness"),
         "layout": ("stress", "buckling"),
     },
-    "black": {"sizing": (), "stiffness": (), "layout": ()},
+    "black": {"sizing": (), "sections": (), "stiffness": (), "layout": ()},
 }
 """What the program is asked for in each form of each case: one value for each bar or tip node."""
 
@@ -63,15 +65,11 @@ OF_TIP = ("displacement", "stiffness")
 
 
 def build_model(name: str, form: Form = "grey") -> archeng.Model:
-    """Return the model of the case ``"sizing"``, ``"stiffness"`` or ``"layout"``."""
+    """Return the model of one of the cases: sizing, stiffness, sections or layout."""
     case = CASES[name]
     model = archeng.Model(case.title)
     load = model.parameter("load", case.load, unit="kip")
-    lower, upper = case.area_bounds
-    areas = [
-        model.variable(label, lower=lower, upper=upper, start=before, unit="in2")
-        for label, before in case.areas.items()
-    ]
+    areas = [_area(model, case, label, before) for label, before in case.areas.items()]
     nodes = ca.SX(case.nodes)
     for i, bounds in case.moved.items():
         for axis, (low, high) in enumerate(bounds):
@@ -94,6 +92,14 @@ def build_model(name: str, form: Form = "grey") -> archeng.Model:
     return model
 
 
+def _area(model: archeng.Model, case: Case, label: str, before: float) -> Any:
+    """Declare an area: any between the bounds, or one of the sections."""
+    if case.sections:
+        return model.choice(label, case.sections, start=before, unit="in2")
+    lower, upper = case.area_bounds
+    return model.variable(label, lower=lower, upper=upper, start=before, unit="in2")
+
+
 def _limited(
     model: archeng.Model, name: str, form: Form, load: Any, areas: Any, lengths: Any
 ) -> dict[str, Any]:
@@ -106,7 +112,7 @@ def _limited(
     if form == "grey":
         z["stress"] = z["force"] / areas
         z["buckling"] = -z["stress"] * lengths**2 / (EULER * YOUNG * areas)
-        if name == "sizing":
+        if name in ("sizing", "sections"):
             z["displacement"] = _tip(z["stress"], lengths)
         elif name == "stiffness":
             z["stiffness"] = -load / z["displacement"]

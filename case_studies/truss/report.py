@@ -56,7 +56,7 @@ def reference_table(name: str, records: Sequence[Record]) -> str:
     designs: dict[str, ArrayLike] = {"before": case.start}
     for p in known.published:
         designs[f"{p.label}{'; ' + p.variant if p.variant else ''}"] = p.x
-    designs["reference, with formulas and gradients"] = known.x
+    designs[f"reference, {known.how}"] = known.x
     lines: list[list[object]] = []
     for label, x in designs.items():
         answer = program(Design(model.variables, np.array(x), model.parameters))

@@ -17,7 +17,7 @@ def broken_rules(name: str, x: ArrayLike) -> list[str]:
 
     Parameters
     ----------
-    name : {"sizing", "stiffness", "layout"}
+    name : {"sizing", "stiffness", "sections", "layout"}
     x : array_like
         The design as a flat vector.
     """
@@ -36,11 +36,15 @@ def broken_rules(name: str, x: ArrayLike) -> list[str]:
 def _outside(case: Case, x: Floats) -> list[str]:
     bounds = [case.area_bounds] * len(case.areas)
     bounds += [pair for pairs in case.moved.values() for pair in pairs]
-    return [
+    outside = [
         f"value {k + 1} is {value!r}"
         for k, (value, (low, high)) in enumerate(zip(x.tolist(), bounds, strict=True))
         if not low <= value <= high
     ]
+    if case.sections:  # exactly one of the list
+        for k in np.flatnonzero(~np.isin(x, case.sections)).tolist():
+            outside.append(f"value {k + 1} is {float(x[k])!r}, no section")
+    return outside
 
 
 def _sizing(areas: Floats) -> list[str]:

@@ -24,7 +24,7 @@ def build_simulator(name: str, form: Form = "grey", **options: Any) -> archeng.C
 
     Parameters
     ----------
-    name : {"sizing", "stiffness", "layout"}
+    name : {"sizing", "stiffness", "sections", "layout"}
     form : {"grey", "direct", "black"}
         What it reads: outputs of the model, or the objective and the simulated constraints.
     **options

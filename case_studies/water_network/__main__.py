@@ -26,13 +26,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the case study and return the exit code (2: bad arguments, 130: Ctrl-C)."""
     parser = _parser()
     options = parser.parse_args(argv)
+    aim = options.aim or ("cost" if options.sizes == "catalogue" else "resilience")
+    if (options.sizes, aim) == ("catalogue", "resilience"):
+        parser.error("--sizes catalogue is for --aim cost: one design of the list is in the budget")
     usual = (SEEDS, PLAIN_CALLS if options.plain else CALLS)
     seeds, calls = QUICK if options.quick else usual
     wanted = range(1, (options.seeds or seeds) + 1)
     groups = {}
     for form in forms_of(options.form):
-        setup = Setup(options.network, options.aim, options.calls or calls, options.plain, form)
-        kind = "plain_" if setup.plain else ""
+        setup = Setup(
+            options.network, aim, options.calls or calls, options.plain, form, options.sizes
+        )
+        kind = ("catalogue_" if setup.sizes == "catalogue" else "") + "plain_" * setup.plain
         out = options.out or Path("out/water_network")
         path = out / f"{setup.network}_{setup.aim}_{form}_{kind}{setup.calls}.json"
         command = command_of("water_network", argv)
@@ -75,8 +80,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--aim",
         choices=("resilience", "cost"),
-        default="resilience",
-        help="most resilience for the budget, or least cost (resilience)",
+        help="most resilience for the budget, or least cost (resilience; of the catalogue cost)",
+    )
+    parser.add_argument(
+        "--sizes",
+        choices=("any", "catalogue"),
+        default="any",
+        help="any diameters, or those of the price list (any)",
     )
     add_form(parser)
     parser.add_argument(

@@ -26,9 +26,19 @@ def cost(net: Network, diameters: ArrayLike) -> float:
     return float(net.lengths @ each)
 
 
+def list_cost(net: Network, diameters: ArrayLike) -> float:
+    """Cost of a network in dollars by the price list; NaN if a size is not on it."""
+    price = dict(net.parts.values())
+    each = [price.get(float(d), np.nan) for d in np.asarray(diameters, dtype=float)]
+    return float(net.lengths @ np.array(each))
+
+
 def exceeded(net: Network, design: Mapping[str, Any], *, budget: bool) -> list[str]:
-    """Return the limits that a design violates, in words; none if it is legal."""
-    d = np.asarray(design["diameter"], dtype=float)
+    """Return the limits that a design violates, in words; none if it is legal.
+
+    A design says ``diameter``, any in inches, or ``pipe``, names of the price list.
+    """
+    d = net.diameters(design)
     low, high = net.diameter
     sizes = dict(zip((p.name for p in net.pipes), d, strict=True))
     more = 1 + ROUNDING

@@ -21,6 +21,7 @@ from case_studies.water_network.networks import (
     LEAST_PRESSURE,
     Aim,
     Network,
+    Sizes,
     network,
     simulated_limits,
 )
@@ -35,7 +36,13 @@ LOSS, FLOW_POWER, DIAMETER_POWER = 4.727, 1.852, 4.871  # Hazen and Williams, in
 STILL = 1e-12  # squared cubic feet per second; keeps derivatives finite where nothing flows
 
 
-def build_model(name: str = "two_loop", *, aim: Aim = "resilience", form: Form = "grey") -> Model:
+def build_model(
+    name: str = "two_loop",
+    *,
+    aim: Aim = "resilience",
+    form: Form = "grey",
+    sizes: Sizes = "any",
+) -> Model:
     """Return a network: one diameter for each pipe; the rules of the water works.
 
     Parameters
@@ -46,13 +53,13 @@ def build_model(name: str = "two_loop", *, aim: Aim = "resilience", form: Form =
         The most resilient network for the budget, or the cheapest one.
     form : {"grey", "direct", "black"}
         Outputs of the simulator are the flows, or the pressures; in the black form there are none.
+    sizes : {"any", "catalogue"}
+        Any diameter, or only those of the price list: then the variable is the vector ``pipe``.
     """
     net = network(name)
     model = Model(net.title)
-    low, high = net.diameter
     n = len(net.pipes)
-    d = model.variable("diameter", shape=n, lower=low, upper=high, unit="in")
-    cost = total_cost(net, d)
+    d, cost = _pipes(model, net, sizes)
     if aim == "resilience":
         model.subject_to(cost / THOUSAND <= net.budget / THOUSAND, name="budget (1000 $)")
     for wide, narrow in net.downstream:
@@ -76,6 +83,18 @@ def build_model(name: str = "two_loop", *, aim: Aim = "resilience", form: Form =
     else:
         model.minimize(cost, name="cost ($)")
     return model
+
+
+def _pipes(model: Model, net: Network, sizes: Sizes) -> tuple[Any, Any]:
+    """Declare the pipes; return their diameters and what they cost."""
+    n = len(net.pipes)
+    if sizes == "any":
+        low, high = net.diameter
+        d = model.variable("diameter", shape=n, lower=low, upper=high, unit="in")
+        return d, total_cost(net, d)
+    rows = [{"name": k, "diameter": d, "price": price} for k, (d, price) in net.parts.items()]
+    pipe = model.catalogue("pipe", rows, order="diameter", shape=n)
+    return pipe["diameter"], ca.dot(ca.DM(net.lengths), pipe["price"])
 
 
 def pressures_of_flows(net: Network, d: Any, flows: Any, head: Any) -> Any:

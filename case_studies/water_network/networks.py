@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Aim = Literal["resilience", "cost"]
+Sizes = Literal["any", "catalogue"]
 
 NAMES = ("two_loop", "hanoi")
 LEAST_PRESSURE = 30.0
@@ -64,6 +66,8 @@ class Network:
         Diameters in inches and prices in dollars per metre.
     formula : tuple of float or None
         Factor and exponent of the price, where there is no catalogue.
+    price_list : tuple of arrays
+        Diameters in inches that can be bought, and their prices in dollars per metre.
     downstream : tuple of (str, str)
         Pairs of pipes, of which the second must not be wider than the first.
     branches : dict
@@ -85,6 +89,7 @@ class Network:
     diameter: tuple[float, float]
     catalogue: tuple[Floats, Floats] | None
     formula: tuple[float, float] | None
+    price_list: tuple[Floats, Floats]
     downstream: tuple[tuple[str, str], ...]
     branches: dict[str, tuple[str, ...]]
     budget: float
@@ -97,6 +102,18 @@ class Network:
     def position(self, pipe: str) -> int:
         """Position of a pipe in the vector of diameters."""
         return [p.name for p in self.pipes].index(pipe)
+
+    @property
+    def parts(self) -> dict[str, tuple[float, float]]:
+        """The price list by the names of its rows: (diameter, dollars per metre)."""
+        return {f"{d:g} in": (d, p) for d, p in zip(*map(_listed, self.price_list), strict=True)}
+
+    def diameters(self, design: Mapping[str, Any]) -> Floats:
+        """Return the diameters of a design in inches, NaN for a pipe that is not on the list."""
+        if "diameter" in design:
+            return np.asarray(design["diameter"], dtype=float)
+        unknown = (np.nan, np.nan)
+        return np.array([self.parts.get(str(name), unknown)[0] for name in design["pipe"]])
 
     def ways(self) -> dict[str, tuple[tuple[int, int], ...]]:
         """Return a way with the fewest pipes from the source to each node.
@@ -120,6 +137,10 @@ class Network:
         return np.array([p.length for p in self.pipes])
 
 
+def _listed(values: Floats) -> list[float]:
+    return [float(v) for v in values]
+
+
 @cache
 def network(name: str) -> Network:
     """Return a network by its name."""
@@ -130,6 +151,7 @@ def network(name: str) -> Network:
     d = data[name]
     low, high = d["diameter"]
     catalogue, formula = d.get("catalogue"), d.get("price_formula")
+    prices = d.get("price_list") or catalogue
     return Network(
         name=name,
         title=d["title"],
@@ -143,6 +165,7 @@ def network(name: str) -> Network:
         diameter=(low, high),
         catalogue=catalogue and tuple(np.array(catalogue[k], float) for k in ("diameter", "price")),
         formula=formula and (formula["factor"], formula["exponent"]),
+        price_list=(np.array(prices["diameter"], float), np.array(prices["price"], float)),
         downstream=tuple((a, b) for a, b in d["downstream"]),
         branches={k: tuple(v) for k, v in d["branches"].items()},
         budget=d["budget"],

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from case_studies.benchmarks.record import markdown_table
 from case_studies.shared import forms
 from case_studies.water_network.limits import exceeded
-from case_studies.water_network.networks import Aim, Network, Published, network
+from case_studies.water_network.networks import Network, Published, network
 from case_studies.water_network.simulator import PipeNetwork
-from case_studies.water_network.study import Record, Setup, optima
+from case_studies.water_network.study import Record, Setup
 
 
 def seeds_table(setup: Setup, records: Sequence[Record]) -> str:
     """Return one line for each seed."""
     header = ["seed", "cost ($)", "resilience", "lowest pressure (m)",
-              "worse than gradient optimum", "calls", "infeasible calls",
+              f"worse than {_optimum_name(setup, short=True)}", "calls", "infeasible calls",
               "calls that violated a pressure", "calls to pass the published design",
               "restarts", "s", "of it EPANET"]  # fmt: skip
-    best = optima()[setup.network][setup.aim]["objective"]
-    mark = published_objective(network(setup.network), setup.aim)
+    best = setup.optimum["objective"]
+    mark = published_objective(setup)
     lines = [
         [
             r.seed,
@@ -50,14 +51,14 @@ def designs_table(setup: Setup, records: Sequence[Record]) -> str:
               "explicit limits it exceeds", "diameters (in)"]  # fmt: skip
     best = best_of(setup, records)
     lines = [
-        _line(net, setup.aim, "optimum by gradients", optima()[net.name][setup.aim]["design"]),
-        _line(net, setup.aim, f"**archeng, best of {len(records)} seeds**", best.design),
+        _line(setup, _optimum_name(setup), setup.optimum["design"]),
+        _line(setup, f"**archeng, best of {len(records)} seeds**", best.design),
     ]
     for p in net.published:
         if p.design is None:
             lines.append([p.what, f"{p.cost:,.0f}", "-", "-", "-", "-"])
         else:
-            lines.append(_line(net, setup.aim, p.what, p.design))
+            lines.append(_line(setup, p.what, p.design))
     return markdown_table(header, lines)
 
 
@@ -68,19 +69,19 @@ def verdict(setup: Setup, records: Sequence[Record]) -> str:
     values = np.where(np.isnan(values), np.inf, values)  # no design: worse than all others
     figures = [setup.sign * v for v in (values.min(), np.median(values), values.max())]
     top, middle, worst = (f"{v:,.7g}" if np.isfinite(v) else "none" for v in figures)
-    best = optima()[setup.network][setup.aim]["objective"]
+    best = setup.optimum["objective"]
     return "\n".join(
         [
             f"- infeasible calls: {infeasible} of {calls}, judged in NumPy at every call",
             f"- {setup.aim}: best {top}, median {middle}, worst {worst}; "
-            f"optimum by gradients {best:,.7g}",
+            f"{_optimum_name(setup)} {best:,.7g}",
         ]
     )
 
 
 def forms_table(setup: Setup, groups: Mapping[str, Sequence[Record]]) -> str:
     """Return one line for each form of the study."""
-    best = optima()[setup.network][setup.aim]["objective"]
+    best = setup.optimum["objective"]
     return forms.forms_table(
         groups, best, lambda r: r.objective, lambda r: r.infeasible_calls, setup.sign
     )
@@ -108,8 +109,8 @@ def figure(setup: Setup, records: Sequence[Record], path: Path) -> None:
             steps = [*r.curve, (r.calls, r.objective)]
             progress.step(*zip(*steps, strict=True), where="post", color="C0", lw=1)
     lines = (
-        ("optimum by gradients", optima()[net.name][setup.aim]["objective"], "black"),
-        (known.what, published_objective(net, setup.aim), "C1"),
+        (_optimum_name(setup), setup.optimum["objective"], "black"),
+        (known.what, published_objective(setup), "C1"),
     )
     for label, value, color in lines:
         progress.axhline(value, color=color, ls="--", lw=1, label=label)
@@ -124,11 +125,11 @@ def best_of(setup: Setup, records: Sequence[Record]) -> Record:
     return min(records, key=lambda r: np.nan_to_num(setup.sign * r.objective, nan=np.inf))
 
 
-def published_objective(net: Network, aim: Aim) -> float:
+def published_objective(setup: Setup) -> float:
     """Return the objective of the best published design, simulated."""
-    simulator = PipeNetwork(net.name, aim)
-    found = simulator({"diameter": _with_design(net).design}).objective
-    simulator.close()
+    design = _with_design(network(setup.network)).design
+    assert design is not None
+    found: float = _simulated(setup, design).objective
     return found
 
 
@@ -143,11 +144,30 @@ def _with_design(net: Network) -> Published:
     return next(p for p in net.published if p.design is not None)
 
 
-def _line(net: Network, aim: Aim, name: str, design: Sequence[float]) -> list[str]:
-    simulator = PipeNetwork(net.name, aim)
-    found = simulator({"diameter": design})
+def _optimum_name(setup: Setup, *, short: bool = False) -> str:
+    if setup.sizes == "catalogue":
+        return "best known"
+    return "gradient optimum" if short else "optimum by gradients"
+
+
+def _as_design(setup: Setup, diameters: Sequence[float]) -> dict[str, Any]:
+    """Return a design as the simulator gets it."""
+    if setup.sizes == "any":
+        return {"diameter": diameters}
+    return {"pipe": [f"{d:g} in" for d in diameters]}
+
+
+def _simulated(setup: Setup, diameters: Sequence[float]) -> Any:
+    simulator = PipeNetwork(setup.network, setup.aim)
+    found = simulator(_as_design(setup, diameters))
     simulator.close()
-    broken = exceeded(net, {"diameter": design}, budget=aim == "resilience")
+    return found
+
+
+def _line(setup: Setup, name: str, design: Sequence[float]) -> list[str]:
+    found = _simulated(setup, design)
+    budget = setup.aim == "resilience"
+    broken = exceeded(network(setup.network), _as_design(setup, design), budget=budget)
     return [
         name,
         f"{found.outputs['cost']:,.0f}",

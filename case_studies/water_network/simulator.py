@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from archeng import Evaluation
 from case_studies.shared.forms import Form
-from case_studies.water_network.limits import cost, exceeded
+from case_studies.water_network.limits import cost, exceeded, list_cost
 from case_studies.water_network.model import FLOW, HEAD, PRESSURE, resilience
 from case_studies.water_network.networks import (
     INCH,
@@ -135,16 +135,18 @@ class PipeNetwork:
         self._epanet: Epanet | None = None
 
     def __call__(self, design: Mapping[str, Any]) -> Evaluation:
-        """Simulate a design."""
+        """Simulate a design: diameters, or names of pipes on the price list."""
         self.n_calls += 1
         self.n_infeasible += bool(exceeded(self.net, design, budget=self.aim == "resilience"))
         if self._epanet is None:
             self._epanet = Epanet(self.net)
         head = getattr(design, "parameters", {}).get(HEAD, self.net.head)
-        found = self._epanet(design["diameter"])
+        diameters = self.net.diameters(design)
+        found = self._epanet(diameters)
         pressures = found.pressures + (head - self.net.head)  # of the only source
         index = resilience(self.net, pressures, head)
-        dollars = cost(self.net, design["diameter"])
+        price = cost if "diameter" in design else list_cost
+        dollars = price(self.net, diameters)
         outputs = {"cost": dollars, "resilience": index, FLOW: found.flows, PRESSURE: pressures}
         if self.form != "black":
             return Evaluation(outputs=outputs)

@@ -16,7 +16,7 @@ import archeng
 from case_studies.shared.forms import Form
 from case_studies.shared.seeds import SeedRecord, improvements
 from case_studies.water_network.model import build_model
-from case_studies.water_network.networks import Aim, simulated_limits
+from case_studies.water_network.networks import Aim, Sizes, simulated_limits
 from case_studies.water_network.simulator import PipeNetwork
 
 RESTARTS = 50
@@ -36,6 +36,8 @@ class Setup:
         ARCH alone, without models of the simulator.
     form : {"grey", "direct", "black"}
         What the simulator returns.
+    sizes : {"any", "catalogue"}
+        Of the pipes.
     """
 
     network: str
@@ -43,11 +45,18 @@ class Setup:
     calls: int
     plain: bool
     form: Form = "grey"
+    sizes: Sizes = "any"
 
     @property
     def sign(self) -> float:
         """Of the objective when it is minimised."""
         return -1.0 if self.aim == "resilience" else 1.0
+
+    @property
+    def optimum(self) -> dict[str, Any]:
+        """The best known objective and design."""
+        known: dict[str, Any] = optima(self.sizes)[self.network][self.aim]
+        return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +98,10 @@ class Record(SeedRecord):
 
 
 @cache
-def optima() -> dict[str, Any]:
-    """Return the optima by gradients, by network and aim."""
-    path = Path(__file__).with_name("reference.json")
+def optima(sizes: Sizes = "any") -> dict[str, Any]:
+    """Return the best known designs by network and aim: by gradients, or of the price list."""
+    kind = {"any": "reference.json", "catalogue": "catalogue.json"}[sizes]
+    path = Path(__file__).with_name(kind)
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["optima"]
     return data
 
@@ -105,7 +115,7 @@ def run_seed(
     limits = {"simulated": simulated_limits(simulator.net), "sense": sense}
     begin = time.perf_counter()
     result = archeng.solve(
-        build_model(setup.network, aim=setup.aim, form=setup.form),
+        build_model(setup.network, aim=setup.aim, form=setup.form, sizes=setup.sizes),
         simulator,
         **(limits if setup.form == "black" else {}),
         max_evaluations=setup.calls,
@@ -129,7 +139,7 @@ def run_seed(
         seconds=time.perf_counter() - begin,
         simulator_seconds=sum(e.seconds for e in result.evaluations),
         stopped=result.message,
-        design=result.design["diameter"].tolist(),
+        design=simulator.net.diameters(result.design).tolist(),
         curve=improvements(((e.objective, e.acceptable) for e in result.evaluations), setup.sign),
     )
     simulator.close()

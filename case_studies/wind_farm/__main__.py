@@ -9,14 +9,25 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import archeng
 from case_studies.shared.arguments import command_of, interruptible, study_parser
 from case_studies.shared.seeds import SeedFile
 from case_studies.wind_farm import report
 from case_studies.wind_farm.figures import convergence_figure, layout_figure
+from case_studies.wind_farm.number_study import (
+    NumberRecord,
+    number_reference_table,
+    number_seeds_table,
+    number_verdict,
+    run_number_seed,
+)
 from case_studies.wind_farm.published import TURBINES, scenario
 from case_studies.wind_farm.study import CALLS, Record, Setup, run_seed, setup_for
 
 SEEDS = 10
+NUMBER_SEEDS, NUMBER_CALLS = 5, 1000
+NUMBER_QUICK = 1, 60
+"""Seeds and calls with --aim cost, and with --quick as well."""
 QUICK = 1, 1000
 """Seeds and calls with --quick."""
 
@@ -26,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the case study and return the exit code (2: bad arguments, 130: Ctrl-C)."""
     parser = _parser()
     options = parser.parse_args(argv)
+    if options.aim == "cost":
+        return _number(parser, options, command_of("wind_farm", argv))
     seeds, calls = QUICK if options.quick else (SEEDS, CALLS)
     setup = setup_for(options.turbines, options.calls or calls)
     out = options.out or Path("out/wind_farm-quick" if options.quick else "out/wind_farm")
@@ -41,6 +54,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         watch.show(record.calls, record.aep_mwh, end="\n")
         file.add(record)
     _summarise(setup, file.records, path)
+    return 0
+
+
+def _number(parser: argparse.ArgumentParser, options: argparse.Namespace, command: str) -> int:
+    """Run the study of number and places."""
+    seeds, calls = NUMBER_QUICK if options.quick else (NUMBER_SEEDS, NUMBER_CALLS)
+    seeds, calls = options.seeds or seeds, options.calls or calls
+    out = options.out or Path("out/wind_farm-quick" if options.quick else "out/wind_farm")
+    kind = "number_plain" if options.plain else "number_grey"
+    shared = {"calls": calls, "plain": options.plain}
+    try:
+        file = SeedFile(out / f"{kind}.json", NumberRecord, shared, command, ["py_wake"])
+    except ValueError as error:
+        parser.error(str(error))
+    for seed in file.missing(range(1, seeds + 1)):
+        print(f"number and places, seed {seed}", file=sys.stderr, flush=True)
+        progress = archeng.ProgressLine()
+        record = run_number_seed(seed, calls, plain=options.plain, callback=progress)
+        file.add(record)
+        print(f"  {record.cost:.4f} $/MWh, {record.turbines} turbines", file=sys.stderr, flush=True)
+    print(number_seeds_table(file.records), end="\n\n")
+    print(number_reference_table(), end="\n\n")
+    print(number_verdict(file.records), end="\n\n")
+    print(f"written: {file.path.name} in {file.path.parent}")
     return 0
 
 
@@ -97,6 +134,16 @@ def _parser() -> argparse.ArgumentParser:
         calls=f"simulator calls of each seed ({CALLS})",
         out="results (out/wind_farm; with --quick out/wind_farm-quick)",
         quick=f"{QUICK[0]} seed, {QUICK[1]} calls, a minute",
+    )
+    parser.add_argument(
+        "--aim",
+        choices=("energy", "cost"),
+        default="energy",
+        help="most energy of so many turbines, or number and places for the least cost of energy "
+        f"({NUMBER_SEEDS} seeds, {NUMBER_CALLS} calls) (energy)",
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="with --aim cost: ARCH alone, without models"
     )
     parser.add_argument("--turbines", type=int, choices=TURBINES, default=16, help="size (16)")
     return parser

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from case_studies.wind_farm.published import scenario
+from case_studies.wind_farm.published import TURBINES, scenario
 
 
 class MinusAnnualEnergy:
@@ -57,6 +57,13 @@ def annual_energy(x: ArrayLike, y: ArrayLike) -> float:
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     return 1000.0 * float(_wind_farm(len(x)).aep(x, y))  # py_wake counts in GWh
+
+
+def energy_of_any(x: ArrayLike, y: ArrayLike) -> float:
+    """Return the annual energy in MWh of any number of turbines; positions in m."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    smallest, *_ = TURBINES
+    return 1000.0 * float(_wind_farm(smallest).aep(x, y))  # the sizes differ in layouts only
 
 
 def is_feasible(x: ArrayLike, y: ArrayLike, turbines: int) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from case_studies import airfoil, fuel_blend, rankine_cycle, truss, water_network
+from case_studies import airfoil, flange, fuel_blend, rankine_cycle, truss, water_network
 from case_studies import wind_farm as wind
 from case_studies.shared import comparison
 
@@ -23,8 +23,11 @@ def seeds_of(record, path):
 
 
 def wind_table(path):
-    from case_studies.wind_farm import published, report, study
+    from case_studies.wind_farm import number_study, published, report, study
 
+    if "number" in path.stem:
+        _, records = seeds_of(number_study.NumberRecord, path)
+        return number_study.number_seeds_table(records)
     data, records = seeds_of(study.Record, path)
     return report.seeds_table(published.scenario(data["setup"]["turbines"]), records)
 
@@ -52,6 +55,13 @@ def airfoil_table(path):
     return report.seeds_table(cases.CASES[data["setup"]["case"]], records)
 
 
+def flange_table(path):
+    from case_studies.flange import report, study
+
+    _, records = seeds_of(study.Record, path)
+    return report.seeds_table(records)
+
+
 def methods_table(path):
     from case_studies.fuel_blend.__main__ import COLUMNS as FUEL
     from case_studies.rankine_cycle.__main__ import COLUMNS as CYCLE
@@ -65,6 +75,7 @@ TABLES = {
     "truss_*": (truss, truss_table),
     "water_network_*": (water_network, water_table),
     "airfoil_*": (airfoil, airfoil_table),
+    "flange_*": (flange, flange_table),
     "fuel_blend": (fuel_blend, methods_table),
     "rankine_cycle": (rankine_cycle, methods_table),
 }
@@ -98,7 +109,7 @@ def test_records_have_no_infeasible_call(path):
 @pytest.mark.parametrize("path", [p.values[2] for p in CASES], ids=lambda p: p.stem)
 def test_records_say_which_form_they_are_of(path):
     data = read(path)
-    if path.stem.startswith("wind_farm"):  # there is one form
+    if path.stem.startswith("wind_farm"):  # each of its aims has one form
         return
     if "runs" in data:
         methods = {run["method"] for run in data["runs"]}

@@ -12,7 +12,14 @@ from study_commands import is_picture, refused, run_twice
 import archeng
 from archeng.model import compile_model
 from case_studies.engineering import problem
-from case_studies.truss import CASES, broken_rules, build_model, build_simulator, reference
+from case_studies.truss import (
+    CASES,
+    broken_rules,
+    build_model,
+    build_simulator,
+    reference,
+    section_search,
+)
 from case_studies.truss.__main__ import main
 from case_studies.truss.cases import DENSITY, EULER, YOUNG
 from case_studies.truss.optimum import ends
@@ -45,6 +52,9 @@ def designs(name: str, k: int, seed: int) -> np.ndarray:
     n = len(case.areas)
     x = np.tile(case.start, (k, 1))
     x[:, :n] *= rng.uniform(0.05, 1.3, (k, n))
+    if case.sections:  # the nearest ones
+        levels = np.array(case.sections)
+        x = levels[np.abs(x[..., None] - levels).argmin(axis=-1)]
     x[:, n:] += rng.choice([10.0, 150.0], (k, 1)) * rng.standard_normal((k, x.shape[1] - n))
     return x
 
@@ -69,7 +79,7 @@ def test_program_and_templates_agree_with_numpy(name):
         assert list(answer.constraints) == list(case.limits)
         values = [answer.constraints[f"stress in bar {b + 1} (ksi)"] for b in range(len(stresses))]
         np.testing.assert_allclose(values, stresses, rtol=1e-9, atol=1e-9)
-        if name == "sizing":
+        if name in ("sizing", "sections"):
             values = [answer.constraints[f"displacement of node {n} (in)"] for n in (1, 2)]
             np.testing.assert_allclose(values, u[:2, 1], rtol=1e-10)
         elif name == "stiffness":
@@ -87,7 +97,9 @@ def test_program_and_templates_agree_with_numpy(name):
 # -- the explicit rules -----------------------------------------
 
 
-@pytest.mark.parametrize(("name", "rows"), [("sizing", 7), ("stiffness", 7), ("layout", 40)])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("sizing", 7), ("stiffness", 7), ("sections", 7), ("layout", 40)]
+)
 def test_the_referee_agrees_with_the_model(name, rows):
     model = build_model(name)
     assert len(model.violations(CASES[name].start)) == model.n_variables + rows
@@ -165,6 +177,7 @@ def test_reference_and_start(name):
     expected = {
         "sizing": ["displacement", "stress"],
         "stiffness": ["stiffness", "stress"],
+        "sections": [],  # standard sections leave a little room
         "layout": ["buckling"] * 8 + ["stress"] * 2,
     }
     assert sorted(used) == expected[name]
@@ -197,6 +210,37 @@ def test_published_layout():
     np.testing.assert_array_equal(steps, steps.round())
 
 
+def test_published_designs_with_standard_sections():
+    known, case = reference("sections"), CASES["sections"]
+    assert known.mass == pytest.approx(5490.738, abs=5e-4)
+    assert len(case.sections) == 42
+    for published in known.published:
+        mass, u, stresses, _ = by_stiffness(case, published.x)
+        assert mass == pytest.approx(published.mass, abs=0.01)
+        assert mass > known.mass
+        assert np.abs(u).max() <= 2
+        assert np.abs(stresses).max() <= 25
+        assert broken_rules("sections", published.x) == []
+    _, u, _, _ = by_stiffness(case, known.x)
+    assert 1.99 < np.abs(u).max() <= 2  # all displacements, not only those that are simulated
+
+
+def test_the_referee_knows_the_list_of_sections():
+    x = np.array(reference("sections").x)
+    between = np.where(x == 7.97, 8.0, x)
+    assert broken_rules("sections", between) == ["value 7 is 8.0, no section"]
+    assert broken_rules("sizing", between) == []
+    x[0] = np.nextafter(x[0], 0)
+    assert len(broken_rules("sections", x)) == 1
+    assert not compile_model(build_model("sections")).is_feasible(between)
+
+
+def test_the_reference_of_the_sections_is_found_again():
+    found = section_search.ends(starts=12, seed=3)
+    known = reference("sections")
+    assert found[0] == (pytest.approx(known.mass, rel=1e-12), list(known.x))
+
+
 def test_the_reference_of_the_layout_is_found_again():
     found = ends(starts=4, seed=5)
     assert len(found) == 4
@@ -226,6 +270,7 @@ def test_formulas_are_what_the_program_says(name, form):
 
 @pytest.mark.parametrize(("name", "form", "q"), [
     ("sizing", "grey", 10), ("stiffness", "grey", 12), ("layout", "grey", 18),
+    ("sections", "grey", 10), ("sections", "direct", 12),
     ("sizing", "direct", 12), ("stiffness", "direct", 12), ("layout", "direct", 36),
 ])  # fmt: skip
 def test_number_of_outputs(name, form, q):
@@ -315,6 +360,29 @@ def test_the_program_gets_only_legal_designs(tmp_path):
     assert result.fun < 0.98 * 6463
     assert all(s.holds for s in result.simulated)
     assert set(result.outputs) >= {"largest stress (ksi)", "compliance (kip in)"}
+
+
+@pytest.mark.slow
+def test_the_program_gets_only_standard_sections(tmp_path):
+    """Judged from the input files themselves, whatever the records say."""
+    result = archeng.solve(
+        build_model("sections"),
+        build_simulator("sections", keep="all", directory=tmp_path),
+        max_evaluations=40,
+        seed=1,
+    )
+    inputs = sorted(tmp_path.glob("call-*/truss.inp"))
+    assert len(inputs) == result.nfev == 40
+    seen = set()
+    for path in inputs:
+        words = re.findall(r"(?m)^bar +\d+ +\d+ \d+ +(\S+)", path.read_text())
+        areas = tuple(float(a) for a in words)
+        assert set(areas) <= set(CASES["sections"].sections)
+        assert broken_rules("sections", areas) == []
+        seen.add(areas)
+    assert len(seen) == 40  # no design twice
+    assert all(s.holds for s in result.simulated)
+    assert 5490.7 < result.fun < 8350
 
 
 def test_one_seed_does_not_depend_on_the_workers():

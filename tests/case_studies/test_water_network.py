@@ -15,7 +15,12 @@ import archeng
 from archeng.model import compile_model
 from case_studies.water_network import PipeNetwork, build_model, network, simulated_limits
 from case_studies.water_network.__main__ import main
-from case_studies.water_network.limits import cost, exceeded
+from case_studies.water_network.catalogue_search import (
+    exhaust_two_loop,
+    legal_designs,
+    two_loop_pressures,
+)
+from case_studies.water_network.limits import cost, exceeded, list_cost
 from case_studies.water_network.model import resilience
 from case_studies.water_network.networks import NAMES
 from case_studies.water_network.reference import gradient_optimum
@@ -297,6 +302,85 @@ def test_ipopt_finds_a_recorded_optimum():
     assert design is not None
     best = optima()["two_loop"]["cost"]["objective"]
     assert cost(TWO_LOOP, design) == pytest.approx(best, rel=1e-5)
+
+
+# -- the catalogue -----------------------------------------
+
+
+def test_the_price_lists_give_the_published_costs(net):
+    known = BEST_KNOWN[net.name]
+    assert list_cost(net, known.design) == pytest.approx(known.cost, abs=0.1)
+    assert optima("catalogue")[net.name]["cost"]["design"] == list(known.design)
+    assert np.isnan(list_cost(net, np.full(len(net.pipes), 17.0)))
+
+
+def test_cost_and_rules_of_the_catalogue_are_those_of_numpy(net):
+    model = build_model(net.name, aim="cost", form="direct", sizes="catalogue")
+    feasible_set = compile_model(model)
+    names = list(net.parts)
+    rng, legal = np.random.default_rng(4), 0
+    best = np.searchsorted(net.price_list[0], BEST_KNOWN[net.name].design)
+    for _ in range(200):
+        x = np.clip(best + rng.integers(-1, 2, len(best)) * (rng.random(len(best)) < 0.1),
+                    0, len(names) - 1).astype(float)  # fmt: skip
+        design = {"pipe": [names[int(k)] for k in x]}
+        broken = exceeded(net, design, budget=False)
+        assert feasible_set.is_feasible(x) == (not broken), broken
+        legal += not broken
+        cost_found, _ = feasible_set.formulas.at(x, np.zeros(len(net.demands)))
+        assert cost_found == pytest.approx(list_cost(net, net.diameters(design)), rel=1e-12)
+    assert 20 < legal < 190
+    assert not feasible_set.is_feasible(best + 0.25)
+    assert exceeded(net, {"pipe": ["17 in"] * len(best)}, budget=False)
+
+
+def test_the_simulator_takes_names_of_pipes():
+    names = [f"{d:g} in" for d in BEST_KNOWN["two_loop"].design]
+    simulator = PipeNetwork("two_loop", "cost")
+    by_name = simulator({"pipe": names})
+    by_size = simulator({"diameter": BEST_KNOWN["two_loop"].design})
+    assert by_name.constraints == by_size.constraints
+    assert by_name.objective == 419_000
+    assert simulator.n_infeasible == 0
+
+
+def test_newtons_method_agrees_with_epanet():
+    designs = next(legal_designs(419_000.0))[::9999]
+    assert len(designs) > 5
+    epanet = Epanet(TWO_LOOP)
+    for d, pressures in zip(designs, two_loop_pressures(designs), strict=True):
+        assert exceeded(TWO_LOOP, {"diameter": d}, budget=False) == []
+        found = epanet(d).pressures
+        near = found > -1e3  # below, a thin pipe has lost all
+        np.testing.assert_allclose(pressures[near], found[near], atol=1e-3, rtol=1e-5)
+
+
+def test_no_other_two_loop_design_of_the_list_costs_as_little():
+    known = exhaust_two_loop()
+    assert known == optima("catalogue")["two_loop"]["cost"]
+    assert known["objective"] == 419_000
+
+
+def test_a_run_simulates_nothing_that_cannot_be_bought():
+    """Judged from what the simulator gets, by names and by NumPy."""
+    judged = []
+
+    class Watched(PipeNetwork):
+        def __call__(self, design):
+            judged.append([str(name) for name in design["pipe"]])
+            return super().__call__(design)
+
+    simulator = Watched("two_loop", "cost", "grey")
+    result = archeng.solve(
+        build_model(aim="cost", sizes="catalogue"), simulator, max_evaluations=40, seed=1
+    )
+    assert 15 < len(judged) == result.nfev <= 40
+    assert simulator.n_infeasible == 0
+    assert len({tuple(names) for names in judged}) == len(judged)  # no design twice
+    for names in judged:
+        assert set(names) <= set(TWO_LOOP.parts)
+        assert exceeded(TWO_LOOP, {"pipe": names}, budget=False) == []
+    assert result.fun == list_cost(TWO_LOOP, TWO_LOOP.diameters(result.design)) >= 419_000
 
 
 # -- runs -----------------------------------------

@@ -322,3 +322,20 @@ def test_a_step_to_a_least_maximum_under_limits() -> None:
     assert max(u, v, -u - v) == pytest.approx(0.5, abs=1e-3)
     assert u == pytest.approx(0.5, abs=1e-3)
     assert u - v >= 0.8 - 1e-6
+
+
+@moderate
+@given(seed=seeds, kind=st.sampled_from(["smooth", "largest", "explicit"]))
+def test_many_points_are_one_after_the_other(seed: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    fs, frame = compile_model(grey_model(kind)), random_frame(rng, np.zeros(2))
+    data = data_of(fs, frame, frame.centre + designs(rng, 16, 2) @ frame.factor.T)
+    limits = Limits(("squares", "both"), np.array([-np.inf, -30]), np.array([40.0, 30]))
+    models = fit_models(frame, data, limits)
+    assert isinstance(models.objective, CompositeObjective)
+    V = 0.4 * rng.standard_normal((6, 2))
+    for some in (V, V[:3]):
+        values, sides = models.objective.values_of_many(some), models.excess_of_many(some)
+        close = {"rtol": 1e-7, "atol": 1e-7}
+        np.testing.assert_allclose(values, [models.objective.value(v) for v in some], **close)
+        np.testing.assert_allclose(sides, [models.excess(v) for v in some], **close)

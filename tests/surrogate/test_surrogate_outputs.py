@@ -356,3 +356,5 @@ def test_restricted_models_are_the_models_at_zero() -> None:
     np.testing.assert_array_equal(restricted.bends(v, w), models.bends(full, w)[:2, :2])
     other = v + 1
     np.testing.assert_array_equal(restricted.values(other), models.values(np.append(other, [0, 0])))
+    both = restricted.values_of_many(np.array([v, other]))
+    np.testing.assert_allclose(both, [restricted.values(v), restricted.values(other)], rtol=1e-9)

@@ -42,3 +42,15 @@ def test_together_is_one_after_the_other(parts: list[tuple[float, float]], seed:
         close = {"rtol": 1e-9, "atol": 1e-9}
         np.testing.assert_allclose(several.values(v), [m.value(v) for m in models], **close)
         np.testing.assert_allclose(several.slopes(v), [slope for slope, _ in found], **close)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@moderate
+@given(seed=seeds)
+def test_many_points_are_one_after_the_other(parts: list[tuple[float, float]], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    models = random_models(rng, parts)
+    V = np.vstack((rng.standard_normal((5, len(models[0].gradient))), models[0].centres[:1]))
+    one_by_one = [[model.value(v) for model in models] for v in V]
+    found = Several(models).values_of_many(V)
+    np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)

@@ -119,10 +119,10 @@ class Fibres:
                 Found(x, f, e, e)
                 for x, f, e in zip(X, objectives.tolist(), explicit.tolist(), strict=True)
             ]
-        return [
-            Found(x, f, max(e, float(self.models.excess(x).max(initial=0.0))), e)
-            for x, f, e in zip(X, objectives.tolist(), explicit.tolist(), strict=True)
-        ]
+        simulated = self.models.excesses(X).max(axis=1, initial=0.0)
+        worst = np.fmax(explicit, simulated)
+        columns = (v.tolist() for v in (objectives, worst, explicit))
+        return [Found(x, f, w, e) for x, f, w, e in zip(X, *columns, strict=True)]
 
     def lagrangian(self, X: Floats, prices: Prices) -> Floats:
         """Return objective plus priced rows (k,) at designs (k, n): low where it may pay."""
@@ -133,8 +133,8 @@ class Fibres:
         for k, x in enumerate(X):
             gaps = self.fs.values(x)[active] - limits[active]
             values[k] += float(rows[active] @ gaps)
-            if len(sides):
-                values[k] += float(sides @ self.models.excess(x))
+        if len(sides):
+            values += self.models.excesses(X) @ sides
         return np.where(np.isfinite(values), values, np.inf)
 
     def solve(self, x: Floats, free: Integers | None = None, effort: Effort = QUICK) -> Found:

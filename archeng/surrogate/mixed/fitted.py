@@ -11,6 +11,7 @@ from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.outcomes import Limits, PastCalls
 from archeng.surrogate.choice import Choice, choose, slope_at
+from archeng.surrogate.composite import CompositeObjective
 from archeng.surrogate.data import Data, Frame, select
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.mixed import constants as c
@@ -40,7 +41,15 @@ class MixedModels:
         V, objective = self.coordinates(X), self.models.objective
         if isinstance(objective, Interpolant):
             return objective.values(V)
+        if isinstance(objective, CompositeObjective):
+            return objective.values_of_many(V)
         return np.array([objective.value(v) for v in V])
+
+    def excesses(self, X: Floats) -> Floats:
+        """Sides (p, k) of the simulated constraints at designs (p, n), with margins."""
+        if self.models.constraints is None:
+            return np.zeros((len(X), 0))
+        return self.models.excess_of_many(self.coordinates(X)) + self._side_margins
 
     def excess(self, x: Floats) -> Floats:
         """Sides (k,) of the simulated constraints at a design, with margins: positive is bad."""
