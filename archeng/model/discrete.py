@@ -111,7 +111,7 @@ class DiscreteDeclarations(Declarations):
         TableSymbol
             ``material["E"]`` is the attribute of the chosen row in formulas.
         """
-        if isinstance(table, np.ndarray | Iterator):
+        if isinstance(table, Iterator) or (isinstance(table, np.ndarray) and table.ndim):
             table = list(table)
         if isinstance(table, list | tuple) and all(isinstance(row, str) for row in table):
             table = [{"name": row} for row in table]

@@ -284,6 +284,7 @@ LEFT_OUT = {
     "Candidate": "a record that Run.ask returns",
     "Design": "a record that simulators receive",
     "Diagnosis": "a record that diagnose returns",
+    "Item": "a record that designs hold",
     "Result": "a record that solve returns; its methods are above",
     "Status": "an enumeration",
     "StopReason": "an enumeration",

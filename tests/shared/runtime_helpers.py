@@ -262,6 +262,7 @@ CASES: dict[str, dict[str, Any]] = {
         "objective": "swinging",
         "settings": ASSISTED,
         "max_evaluations": 22,
+        "seed": 2,
     },
 }
 """Without settings they are those of `PLAIN`."""
