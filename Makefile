@@ -111,6 +111,7 @@ bench-discrete: setup  ## calls with integers, lists and categories, and of othe
 	$(BIN)/python -m case_studies.discrete --jobs $(JOBS) --out docs/benchmarks/discrete
 	$(BIN)/python -m case_studies.discrete --held-out --jobs $(JOBS) --out docs/benchmarks/discrete
 	$(BIN)/python -m case_studies.discrete repair --out docs/benchmarks/discrete
+	$(BIN)/python -m case_studies.discrete claims --seeds 3 --out docs/benchmarks/discrete
 
 bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
 	$(BIN)/python -m case_studies.benchmarks.sampling
