@@ -57,16 +57,17 @@ def neighbours(p: Problem, x: Floats) -> Iterator[list[float]]:
 
 def best_around(p: Problem, x: Floats) -> float:
     """Return the least objective of the neighbours of a design, and of its own real part."""
-    part, best = RealPart(p.source), math.inf
-    start = x[part.free]
+    free = [i for i, v in enumerate(p.space) if v.levels is None]
+    if not free:
+        every = (np.array(values) for values in neighbours(p, x))
+        return min((p.objective(full) for full in every if p.legal(full)), default=math.inf)
+    once = all(v.ordered for v in p.space)  # else formulas look rows up, and need numbers
+    part, best = RealPart(p.source) if once else None, math.inf
     for values in neighbours(p, x):
+        part = part if once and part is not None else RealPart(p.source, values)
         if not part.possible(values):
             continue
-        if not part.free:
-            full = np.array(values)
-            best = min(best, p.objective(full)) if p.legal(full) else best
-            continue
-        for first in (start, None):
+        for first in (x[free], None):
             f, end = part.solve(values, first)
             if math.isfinite(f) and p.excess(np.array(end)).max(initial=0.0) <= TOLERANCE**2:
                 best = min(best, f)
