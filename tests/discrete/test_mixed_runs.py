@@ -171,3 +171,18 @@ def test_proposals_for_idle_workers_are_different_designs() -> None:
     result = archeng.solve(vessel(), simulator, seed=0, max_evaluations=120, settings=settings)
     assert len(set(calls)) == len(calls)
     assert result.fun == pytest.approx(6059.714335, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_level_that_no_call_has_is_not_predicted(seed: int) -> None:
+    """Most designs have y = 0, and models of these know nothing of y = 1, which is better."""
+    model = Model("one of two")
+    x = model.variable("x", lower=0.5, upper=1.5)
+    y = model.binary("y")
+    model.subject_to(x >= 1.3 * y, name="room")
+    result = archeng.solve(
+        model, lambda d: d["x"] ** 2 - 2.5 * d["y"], seed=seed, start={"x": 0.6, "y": 0}
+    )
+    assert result.success
+    assert result.design["y"] == 1
+    assert result.fun == pytest.approx(1.3**2 - 2.5, abs=1e-5)

@@ -30,6 +30,7 @@ EXPLORED_EACH = 0.5  # ... and for each discrete coordinate
 RADIUS_FIRST, RADIUS_LEAST, RADIUS_MOST = 2.0, 0.05, 10.0  # of the trust region, in deviations
 RADIUS_WIDER, RADIUS_NARROWER = 1.5, 0.5  # factors after a promise that was kept, or broken
 LAST_LOOKS = 3  # designs that a last look may propose without success
+LEVELS_SEEN = 3  # levels of a variable with calls from which another one can be predicted
 ERRORS = 2.0  # largest leave-one-out errors by which a neighbour not simulated must be worse
 MARGIN = 1.0  # leave-one-out errors of a simulated constraint that are kept after a violation
 ASIDE = 1e-5  # ... and at least so much of what changes by one coordinate of the models

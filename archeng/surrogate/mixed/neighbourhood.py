@@ -88,12 +88,25 @@ class Examination:
             if design is None:
                 return Neighbour.INFEASIBLE, found, None
             found = descent.fibres.at(design)
-        if found.objective > self._here + c.ERRORS * descent.fibres.models.error:
-            return Neighbour.PREDICTED, found, None
-        if _violates_surely(descent, found):
+        surely = found.objective > self._here + c.ERRORS * descent.fibres.models.error
+        if self._seen(y) and (surely or _violates_surely(descent, found)):
             return Neighbour.PREDICTED, found, None
         design = self._repaired(descent.polished(found).x)
         return (Neighbour.INFEASIBLE if design is None else Neighbour.OPEN), found, design
+
+    def _seen(self, y: Floats) -> bool:
+        """Whether calls say something of every level of y (n,) that differs from x.
+
+        There are calls with that level, or, if it has an order, with several others.
+        """
+        there, here = self._lattice.indices(y), self._lattice.indices(self._x)
+        for j in np.flatnonzero(there != here):
+            levels = np.unique(self._known[:, j])
+            if there[j] in levels:
+                continue
+            if not self._lattice.ordered[j] or len(levels) < c.LEVELS_SEEN:
+                return False
+        return True
 
     def _better(self, descent: Descent, found: Found, known: Floats) -> Floats | None:
         """Return a new design that may be better, at levels with known ones.
