@@ -77,6 +77,8 @@ def run_task(task: Task) -> list[Row]:
     begin = time.perf_counter()
     found = outcome(solve, trial)
     del found["infeasible_share"]
+    if found["stop"] == "target":
+        found["error"] = ""  # how the run was ended
     return [
         {
             **task,
