@@ -49,7 +49,7 @@ def encode(value: Any, without: tuple[str, ...] = ()) -> Any:
         return {
             f.name: encode(entry)
             for f, entry in entries
-            if not (f.metadata.get("omitted") and entry == f.default)
+            if not (f.metadata.get("omitted") and _is_default(entry, f.default))
         }
     if isinstance(value, Enum):
         return value.name
@@ -175,6 +175,10 @@ def _tuple(kinds: tuple[Any, ...], data: Any) -> tuple[Any, ...]:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         return tuple(_value(kinds[0], entry) for entry in entries)
     return tuple(_value(kind, entry) for kind, entry in zip(kinds, entries, strict=True))
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (not isinstance(value, np.ndarray) and bool(value == default))
 
 
 def _encoded_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:

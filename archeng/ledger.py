@@ -36,6 +36,12 @@ class Space(Protocol):
     def reduce(self, full: Floats) -> Floats:
         """Return their part of a full vector."""
 
+    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
+        """Return derivatives by them, given those by all variables at a full vector."""
+
+    def key(self, full: Floats) -> bytes:
+        """Return what tells a full vector from others."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -75,7 +81,7 @@ class Ledger:
     reuse_designs : bool
         Whether a design that comes up again takes the outcome of its first simulation.
     earlier : mapping
-        Calls of designs that earlier runs simulated, by the bytes of the full vector.
+        Calls of designs that earlier runs simulated, by the key of the full vector.
 
     Attributes
     ----------
@@ -164,7 +170,7 @@ class Ledger:
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
-        index = None if design is None else self._index.get(design.x.tobytes())
+        index = None if design is None else self._index.get(self._space.key(design.x))
         return None if index is None else self.calls[index]
 
     def plan(self, designs: Sequence[Design | None]) -> Plan:
@@ -179,7 +185,7 @@ class Ledger:
         for position, design in enumerate(designs):
             if design is None or known[position] is not None:
                 continue
-            vector = design.x.tobytes()
+            vector = self._space.key(design.x)
             key = vector if self._reuse else position.to_bytes(8, "big")
             if key in new:
                 continue
@@ -210,7 +216,7 @@ class Ledger:
                     "design than the candidate here. Nothing was simulated. Begin a new run with "
                     "reuse= and this journal."
                 )
-            outcome = stored or self._earlier.get(design.x.tobytes())
+            outcome = stored or self._earlier.get(self._space.key(design.x))
             if outcome is not None:
                 known[position] = outcome
         return known
@@ -223,7 +229,7 @@ class Ledger:
         usable = good and call.max_violation == 0
         self._extend_arrays(call, usable)
         if self._reuse:
-            self._index[call.x.tobytes()] = len(self.calls)
+            self._index[self._space.key(call.x)] = len(self.calls)
         self.calls.append(call)
         self.n_calls += call.status != CallStatus.REUSED
         self.n_failures += not good
@@ -316,7 +322,7 @@ class Ledger:
         for output in formulas.outputs:
             rows = call.gradients.get(output.name, ()) if usable else ()
             for i, row in enumerate(rows):
-                slopes[first + i] = self._space.reduce(np.array(row))
+                slopes[first + i] = self._space.reduce_gradient(call.x, np.array(row))
             first += output.size
 
 

@@ -24,6 +24,7 @@ from archeng.checks import (
 from archeng.errors import SettingsError
 
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
+Elimination = Literal["auto", "never"]
 SquareRoot = Literal["covariant", "symmetric"]
 RestartShares = Literal["adaptive", "equal"]
 SurrogateName = Literal["auto", "none"]
@@ -101,6 +102,14 @@ class Settings:
         flag,
         """Allow calls at designs that violate constraints. Only the handlers that need it
         make them.""",
+    )
+    elimination: Elimination = _setting(
+        "auto",
+        _words(Elimination),
+        """``auto``: a model with at least 30 equalities without outputs, and at least half as
+        many as variables, or with named independents, is searched in its independent variables
+        only; the dependent ones follow by solving the equations. ``never``: all variables are
+        searched.""",
     )
     repair_solver: RepairSolver = _setting(
         "auto",

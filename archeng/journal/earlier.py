@@ -16,8 +16,8 @@ from archeng.records import CallRecord
 
 def finished_designs(
     path: str | Path, variables: Sequence[Variable], parameters: Sequence[Parameter] = ()
-) -> dict[bytes, CallRecord]:
-    """Return all well-ended calls in a journal, by the bytes of their design.
+) -> list[CallRecord]:
+    """Return all well-ended calls in a journal; of several of one design the last.
 
     Not those whose simulator looked at a parameter that has another value now, nor those with a
     row of a table that is gone or has other attributes now; rows are found by their names.
@@ -32,13 +32,13 @@ def finished_designs(
         translated = _translation(path, header, variables)
         before = {p["name"]: p["values"] for p in header.get("parameters") or ()}
         now = {p.name: p.values.tolist() for p in parameters}
-        found = {}
+        found: dict[bytes, CallRecord] = {}
         for _, call in journal.calls():
             if call.good and all(before.get(p) == now.get(p) for p in call.parameters_read):
                 x = translated(call.x)
                 if x is not None:
                     found[x.tobytes()] = call if x is call.x else replace(call, x=x)
-        return found
+        return list(found.values())
 
 
 def _translation(

@@ -34,6 +34,7 @@ from archeng.model.pyomo import (
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.same_rows import Translation, translation
+from archeng.model.structure.whole import Choice
 from archeng.model.table_symbol import TableSymbol
 from archeng.model.tables import (
     BOUND,
@@ -57,6 +58,7 @@ __all__ = [
     "ONE_OBJECTIVE",
     "REAL",
     "RESERVED",
+    "Choice",
     "Constraint",
     "Domain",
     "FeasibleSet",

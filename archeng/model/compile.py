@@ -8,6 +8,7 @@ equalities, and it begins again), and let CasADi derive Jacobian and Hessian.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +27,20 @@ from archeng.model.functions import FastFunction
 from archeng.model.implied import LinearRows, always_active, opposite_pairs
 from archeng.model.levels import at_levels, bounded_integers, lattice_of, level_at, value_text
 from archeng.model.parameter_slopes import compile_parameter_slopes
+from archeng.model.structure.anchor import Limits
+from archeng.model.structure.dependents import Dependents
+from archeng.model.structure.formula_rows import reduced_functions
+from archeng.model.structure.reduced import reduced_set
+from archeng.model.structure.reduction import chosen_dependents, dependents_of, is_reduced
+from archeng.model.structure.system import RowSystem
+from archeng.model.structure.whole import Choice, Whole
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_formulas
 from archeng.model.variable import Floats, stacked
 
+logger = logging.getLogger("archeng")
+
+_UNSOLVED = "no solution of its equations was found; all variables are searched"
 _Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
     (
@@ -61,8 +72,18 @@ class _PendingRow:
     when: Any = None
 
 
-def compile_model(model: Declarations) -> FeasibleSet:
+def compile_model(
+    model: Declarations, *, eliminate: bool = True, choice: Choice | None = None
+) -> FeasibleSet:
     """Compile a model.
+
+    Parameters
+    ----------
+    model : Declarations
+    eliminate : bool
+        Whether a model with many equations becomes a set over its independent variables.
+    choice : Choice, optional
+        Which ones they are, of a run that goes on.
 
     Raises
     ------
@@ -74,11 +95,15 @@ def compile_model(model: Declarations) -> FeasibleSet:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
     lower, upper = stacked(model.variables, "lower", "upper")
-    return _compile(model, lower, upper, None)
+    return _compile(model, lower, upper, None, (eliminate, choice))
 
 
 def _compile(
-    model: Declarations, lower: Floats, upper: Floats, implied: Mapping[int, _Implied] | None
+    model: Declarations,
+    lower: Floats,
+    upper: Floats,
+    implied: Mapping[int, _Implied] | None,
+    reduction: tuple[bool, Choice | None],
 ) -> FeasibleSet:
     """Compile with these bounds (n_full,), and these rows as equalities; None: not yet known."""
     fixed = lower == upper
@@ -110,8 +135,20 @@ def _compile(
     if np.any(low == high):  # merging left one value: the variable is fixed after all
         lower, upper = lower.copy(), upper.copy()
         lower[free], upper[free] = low, high
-        return _compile(model, lower, upper, implied)
+        return _compile(model, lower, upper, implied, reduction)
     linear, nonlinear = _split(rows, x)
+    n_equations = sum(r.info.equality for r in rows)
+    eliminate, choice = reduction
+    several = is_reduced(n_equations, len(free), bool(model.independents))
+    if eliminate and not kept and several:
+        whole = _whole(model, free, template, low, high, merged, linear, nonlinear, x)
+        dependents = (
+            chosen_dependents(whole, model.name) if choice is None else dependents_of(whole, choice)
+        )
+        if dependents is not None:
+            return _reduced(model, whole, dependents, notes)
+        notes.append(_UNSOLVED)
+        logger.warning("%s: %s", model.name, _UNSOLVED)
     if implied is None:
         start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
         near = neighbourhood(low, high, start, scale, far=np.inf)
@@ -120,7 +157,7 @@ def _compile(
             lower, upper = lower.copy(), upper.copy()
             for i, value in pinned.items():
                 lower[free[i]] = upper[free[i]] = level_at(model, int(free[i]), value)
-            return _compile(model, lower, upper, implied)
+            return _compile(model, lower, upper, implied, reduction)
     notes += [_implied_note(r) for r in rows if r.info.implied]
     feasible_set = _assemble(model, free, template, low, high, merged, linear, nonlinear, x, notes)
     return replace(
@@ -130,6 +167,65 @@ def _compile(
         parameters=model.parameters,
         parameter_slopes=compile_parameter_slopes(model),
         lattice=lattice_of(model, free, low, high),
+    )
+
+
+def _whole(
+    model: Declarations,
+    free: Any,
+    template: Floats,
+    low: Floats,
+    high: Floats,
+    merged: Mapping[int, list[str]],
+    linear: list[_PendingRow],
+    nonlinear: list[_PendingRow],
+    x: Any,
+) -> Whole:
+    """Return all rows with sparse derivatives, before dependent variables are eliminated."""
+    names, rows = model.element_names(), [*linear, *nonlinear]
+    start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
+    near = neighbourhood(low, high, start, scale)
+    alone = np.isnan(start) & (np.isfinite(low) != np.isfinite(high))
+    inward = np.where(alone, np.where(np.isfinite(low), 1.0, -1.0), 0.0) * near.scale / 10
+    independent = np.isin(free, model.independents)
+    discrete = [v.domain.is_discrete for v in model.variables for _ in range(v.size)]
+    return Whole(
+        free=free,
+        template=template,
+        names=tuple(names[i] for i in free),
+        bounds=tuple(
+            RowInfo(f"bounds of {names[free[i]]}", RowKind.BOUND, False, ", ".join(merged[i]))
+            for i in range(len(free))
+        ),
+        rows=tuple(r.info for r in rows),
+        linear=np.arange(len(rows)) < len(linear),
+        system=RowSystem(x, [r.expression for r in rows]),
+        limits=Limits(
+            low=low,
+            high=high,
+            row_low=np.array([r.lower for r in rows]),
+            row_high=np.array([r.upper for r in rows]),
+            equality=np.array([r.info.equality for r in rows]),
+            first=near.center + inward,
+            scale=near.scale,
+        ),
+        independent=independent | np.array(discrete)[free],
+    )
+
+
+def _reduced(
+    model: Declarations, whole: Whole, dependents: Dependents, notes: list[str]
+) -> FeasibleSet:
+    """Return the set over the independent variables."""
+    free, template = whole.free, whole.template
+    formulas = compile_formulas(model, free, template, partial(reduced_functions, dependents))
+    feasible_set = reduced_set(model.name, model.variables, whole, dependents, formulas, notes)
+    lattice = lattice_of(model, feasible_set.free, *feasible_set.bounds)
+    return replace(
+        feasible_set,
+        parameters=model.parameters,
+        parameter_slopes=compile_parameter_slopes(model),
+        lattice=lattice,
     )
 
 
@@ -337,10 +433,17 @@ def _curved(rows: list[_PendingRow], x: Any) -> list[bool]:
     call ``x + 5 * (x > 2)`` linear.
     """
     curved = _depends(rows, x, order=2)
-    for j in np.flatnonzero(np.logical_not(curved)):
-        f = ca.Function("row", [x], [rows[j].expression])
-        curved[j] = any(f.instruction_id(k) not in _SMOOTH for k in range(f.n_instructions()))
+    flat = np.flatnonzero(np.logical_not(curved)).tolist()
+    if _jumps(ca.vertcat(type(x)(0, 1), *(rows[j].expression for j in flat)), x):
+        for j in flat:
+            curved[j] = _jumps(rows[j].expression, x)
     return curved
+
+
+def _jumps(expression: Any, x: Any) -> bool:
+    """Whether an operation is not smooth."""
+    f = ca.Function("rows", [x], [expression])
+    return any(f.instruction_id(k) not in _SMOOTH for k in range(f.n_instructions()))
 
 
 def _linear_terms(rows: list[_PendingRow], x: Any) -> tuple[Floats, Floats]:

@@ -153,9 +153,9 @@ def check_limits(row: Row, where: str) -> None:
         raise ModelError(f"{where}: lower limit {row.lower:g} is above upper limit {row.upper:g}.")
 
 
-def constants_of(expression: Any, symbols: Any) -> list[float]:
+def constants_of(expression: Any) -> list[float]:
     """Return all numbers that appear in an expression."""
-    function = ca.Function("f", [symbols], [expression], {"allow_free": True})
+    function = ca.Function("f", ca.symvar(expression), [expression])
     constants: list[float] = []
     for k in range(function.n_instructions()):
         if function.instruction_id(k) == ca.OP_CONST:

@@ -44,6 +44,7 @@ class Declarations:
         self.objective_name = ""
         self.black_box: Any = None  # computes the outputs of an imported model from a Design
         self._functions: list[Any] = []
+        self.independents: tuple[int, ...] = ()  # positions; empty: they are chosen
         self._forget()
 
     def _forget(self) -> None:
@@ -84,10 +85,11 @@ class Declarations:
                 raise ModelError(f"{constraint}: a constraint of that name exists already.")
             together[constraint.name] = constraint
         try:
-            check_rows([r for c in constraints for r in c.rows], self._all, "The constraints")
+            rows = [r for c in constraints for r in c.rows]
+            check_rows(rows, self._type, self._every, "The constraints")
         except ModelError:
             for constraint in constraints:  # once more, one by one, to name the culprit
-                check_rows(list(constraint.rows), self._all, str(constraint))
+                check_rows(list(constraint.rows), self._type, self._every, str(constraint))
             raise
         for part in parts(constraints, self._outputs, self._parameters, held=True):
             if part.tolerance is None and any(part.equalities()):
@@ -116,7 +118,7 @@ class Declarations:
         where = "The objective"
         if not isinstance(expression, self._type):
             raise ModelError(f"{where} must be a {self._type.__name__} expression of the model.")
-        check_known(expression, self._all, where)
+        check_known(expression, self._every, where)
         self._objective = expression
         self._sense = sense
         self.objective_name = ""
@@ -242,9 +244,9 @@ class Declarations:
         return self._outputs.column
 
     @property
-    def _all(self) -> Any:
-        """All symbols that formulas may hold, as one column."""
-        return ca.vertcat(*(family.column for _, family in self._families()))
+    def _every(self) -> list[Family[Any]]:
+        """Families of all symbols that formulas may hold."""
+        return [family for _, family in self._families()]
 
     @property
     def has_objective(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,14 @@ from archeng.model.functions import FastFunction
 from archeng.model.lattice import Lattice
 from archeng.model.parameter_slopes import ParameterSlopes
 from archeng.model.quantities import Parameter
+from archeng.model.structure.whole import Choice, Whole
 from archeng.model.variable import Floats, Variable
 
+if TYPE_CHECKING:
+    from archeng.model.structure.dependents import Dependents
+
 _WIDEST = 1e30  # between bounds farther apart there is no telling where to look: DAQP's infinity
+_FAR = 1e-3  # typical changes between best design and anchor, from which on it is moved
 _MANY = 1e6  # half a width in scales beyond which bounds say less than start and scale
 
 
@@ -98,6 +103,11 @@ class FeasibleSet:
     conditions : FastFunction or None
         x to the conditions (m,) of the rows, 1 where they must hold; None if they always must.
         They are parts of the rows already.
+    dependents : Dependents or None
+        Variables that follow from the free ones by equations that are solved; None: all that are
+        not fixed are free (:mod:`archeng.model.structure.reduced`).
+    whole : Whole or None
+        All variables and rows before that, the equations included.
     """
 
     name: str
@@ -127,6 +137,8 @@ class FeasibleSet:
     parameter_slopes: ParameterSlopes | None = None
     lattice: Lattice | None = None
     conditions: FastFunction | None = None
+    dependents: Dependents | None = None
+    whole: Whole | None = None
 
     @cached_property
     def n(self) -> int:
@@ -144,15 +156,68 @@ class FeasibleSet:
         return self.n_nonlinear == 0
 
     def expand(self, x: Floats) -> Floats:
-        """Full vector (..., n_full) of a free vector (..., n)."""
+        """Full vector (..., n_full) of a free vector (..., n).
+
+        Dependent variables are NaN where their equations have no solution.
+        """
         full = np.empty((*x.shape[:-1], len(self.template)))
         full[...] = self.template
         full[..., self.free] = x
+        if self.dependents is not None and self.whole is not None:
+            for position in np.ndindex(x.shape[:-1]):
+                full[(*position, self.whole.free)] = self.dependents.full(x[position])
         return full
 
     def reduce(self, full: Floats) -> Floats:
         """Free vector (n,) of a full vector (n_full,)."""
         return np.array(full[self.free], dtype=float)
+
+    @property
+    def choice(self) -> Choice | None:
+        """Which variables are independent, for a journal; None if nothing is solved."""
+        if self.dependents is None or self.whole is None:
+            return None
+        split, anchor = self.dependents.split, self.whole.expand(self.dependents.anchor)
+        return Choice(self.whole.free[split.independent], split.equations, anchor)
+
+    def begin_at(self, full: Floats) -> None:
+        """Let solutions of the equations begin at a full vector.
+
+        Only a run calls it, between generations.
+        """
+        if self.dependents is not None and self.whole is not None:
+            self.dependents.move(full[self.whole.free])
+
+    def is_far(self, full: Floats) -> bool:
+        """Whether a full vector is not where solutions of equations begin."""
+        if self.dependents is None or self.whole is None:
+            return False
+        return self.dependents.distance(full[self.whole.free]) > _FAR
+
+    def has_fixed(self, full: Floats) -> bool:
+        """Whether the fixed variables of a full vector have their values."""
+        fixed = np.ones(len(full), dtype=bool)
+        fixed[self.free if self.whole is None else self.whole.free] = False
+        return np.array_equal(full[fixed], self.template[fixed])
+
+    def key(self, full: Floats) -> bytes:
+        """Return what tells designs apart: the bytes of a full vector without the dependents.
+
+        Those may differ in their last digits from one solution to the next.
+        """
+        if self.dependents is None or self.whole is None:
+            return full.tobytes()
+        return np.delete(full, self.whole.free[self.dependents.columns]).tobytes()
+
+    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
+        """Return the derivatives (n,) by the free variables, given those by all (n_full,)."""
+        own = np.array(gradient[self.free], dtype=float)
+        if self.dependents is None or self.whole is None:
+            return own
+        found = self.dependents.solve(self.reduce(full))
+        if found is None:
+            return np.full_like(own, np.nan)
+        return np.asarray(gradient[self.whole.free] @ found.slopes)
 
     def box(self) -> tuple[Floats, Floats]:
         """Lower and upper bound of each free variable, infinite where there is none."""
@@ -216,9 +281,20 @@ class FeasibleSet:
             violations[:k] = np.maximum(violations[:k], apart[self.bounded])
         return violations
 
+    @property
+    def rows_in_full(self) -> tuple[RowInfo, ...]:
+        """Every row that a full vector has to satisfy: equations that are solved, too."""
+        return self.rows if self.whole is None else self.whole.all_rows
+
     def violations_in_full(self, full: Floats) -> Floats | None:
-        """Violation (m,) of each row at a full vector; None if a fixed variable was changed."""
+        """Violation of each of :attr:`rows_in_full` at a full vector; None: a fixed one changed."""
         x = self.reduce(full)
+        if self.whole is not None:
+            violations = self.whole.violations(full)
+            off = self.lattice is not None and not self.lattice.contains(x)
+            return (
+                np.full_like(violations, np.inf) if off and violations is not None else violations
+            )
         return self.violations(x) if np.array_equal(self.expand(x), full) else None
 
     def violations_of(self, values: Floats) -> Floats:

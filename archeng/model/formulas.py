@@ -9,9 +9,10 @@ pieces, a constraint with an upper limit holds if all of its pieces are below it
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -130,11 +131,37 @@ class Formulas(FormulaTexts):
         return np.array(values).reshape(len(X), 1 + len(self.rows))
 
 
-def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formulas | None:
+class FormulaFunctions(NamedTuple):
+    """The compiled functions of `Formulas` and of its `Pieces`."""
+
+    values: FastFunction
+    pieces: FastFunction
+    hessian: FastFunction
+
+
+def dense_functions(formulas: Any, pieces: Any, x: Any, z: Any) -> FormulaFunctions:
+    """Compile formulas and pieces, columns of expressions of x and z, with dense derivatives."""
+    weights = type(x).sym("w", pieces.numel())
+    slope = ca.jacobian(ca.dot(weights, pieces), x), ca.jacobian(ca.dot(weights, pieces), z)
+    bends = ca.vertcat(*(ca.horzcat(ca.jacobian(s, x), ca.jacobian(s, z)) for s in slope))
+    slopes = ca.horzcat(ca.jacobian(pieces, x), ca.jacobian(pieces, z))
+    return FormulaFunctions(
+        FastFunction.of("formulas", [x, z], [formulas]),
+        FastFunction.of("pieces", [x, z], [pieces, slopes], (1,)),
+        FastFunction.of("bends", [x, z, weights], [bends], (0,)),
+    )
+
+
+def compile_formulas(
+    model: Declarations,
+    free: Any,
+    template: Floats,
+    compiled: Callable[[Any, Any, Any, Any], FormulaFunctions] = dense_functions,
+) -> Formulas | None:
     """Compile the formulas of a model; None if it has no outputs.
 
     ``free`` are the positions (n,) of the free variables, ``template`` (n_full,) has the values of
-    the others.
+    the others; ``compiled`` makes functions of formulas and pieces.
     """
     if not model.outputs:
         return None
@@ -149,13 +176,24 @@ def compile_formulas(model: Declarations, free: Any, template: Floats) -> Formul
     objective, rows = formulas_of(model)
     together = ca.vertcat(*scalars)
     uses = ca.DM(ca.jacobian_sparsity(together, z), 1).full() > 0
+    owner, pieces, low, high = zip(*_split(scalars, rows, x, z), strict=True)
+    functions = compiled(together, ca.vertcat(*pieces), x, z)
+    both = ca.vertcat(x, z)
+    smooth = isinstance(both, ca.SX) and not any(has_kinks(e, both) for e in pieces)
     return Formulas(
         outputs=model.outputs,
         rows=tuple(rows),
         objective=objective,
-        values=FastFunction.of("formulas", [x, z], [together]),
+        values=functions.values,
         uses=uses.reshape(len(scalars), z.numel()),
-        pieces=_pieces(scalars, rows, x, z),
+        pieces=Pieces(
+            owner=np.array(owner, dtype=np.intp),
+            lower=np.array(low),
+            upper=np.array(high),
+            values_and_jacobian=functions.pieces,
+            hessian=functions.hessian,
+            smooth=smooth,
+        ),
         objective_name=model.objective_name,
     )
 
@@ -189,11 +227,12 @@ def _of_free(
     return x, z, [kind(ca.densify(scalar)) for scalar in scalars]
 
 
-def _pieces(scalars: list[Any], rows: list[FormulaRow], x: Any, z: Any) -> Pieces:
-    """Split the objective, and rows at their limits, into smooth pieces."""
-    both = ca.vertcat(x, z)
+def _split(
+    scalars: list[Any], rows: list[FormulaRow], x: Any, z: Any
+) -> list[tuple[int, Any, float, float]]:
+    """Split the objective, and rows at their limits, into smooth pieces with owner and limits."""
     found: list[tuple[int, Any, float, float]] = []
-    symbolic = isinstance(both, ca.SX)
+    symbolic = isinstance(x, ca.SX)
     for j, e in enumerate(scalars):
         row = rows[j - 1] if j else None
         if row is None:
@@ -209,17 +248,4 @@ def _pieces(scalars: list[Any], rows: list[FormulaRow], x: Any, z: Any) -> Piece
             found += [(j - 1, piece, -np.inf, row.upper) for piece in upper]
         if np.isfinite(row.lower):
             found += [(j - 1, piece, row.lower, np.inf) for piece in lower]
-    owner, expressions, low, high = zip(*found, strict=True)
-    g = ca.vertcat(*expressions)
-    weights = type(both).sym("w", len(found))
-    slope = ca.jacobian(ca.dot(weights, g), x), ca.jacobian(ca.dot(weights, g), z)
-    bends = ca.vertcat(*(ca.horzcat(ca.jacobian(s, x), ca.jacobian(s, z)) for s in slope))
-    slopes = ca.horzcat(ca.jacobian(g, x), ca.jacobian(g, z))
-    return Pieces(
-        owner=np.array(owner, dtype=np.intp),
-        lower=np.array(low),
-        upper=np.array(high),
-        values_and_jacobian=FastFunction.of("pieces", [x, z], [g, slopes], (1,)),
-        hessian=FastFunction.of("bends", [x, z, weights], [bends], (0,)),
-        smooth=symbolic and not any(has_kinks(e, both) for e in expressions),
-    )
+    return found

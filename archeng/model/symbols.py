@@ -21,12 +21,14 @@ class Family(Generic[R]):
     def __init__(self, kind: Any) -> None:
         self.records: dict[str, R] = {}
         self.symbols: list[Any] = []
+        self.hashes: set[int] = set()  # of their scalars, or of MX symbols
         self._kind = kind
 
     def add(self, symbol: Any, record: Any) -> None:
         """Take a symbol and its record, which has a name."""
         self.records[record.name] = record
         self.symbols.append(symbol)
+        self.hashes.update(hash(s) for s in ca.symvar(symbol))
 
     @property
     def column(self) -> Any:
@@ -35,13 +37,13 @@ class Family(Generic[R]):
 
     def held_by(self, expressions: Sequence[Any]) -> list[bool]:
         """Which formulas hold one of them."""
-        own = {hash(s) for s in ca.symvar(self.column)}
-        return [any(hash(s) in own for s in ca.symvar(e)) for e in expressions]
+        return [any(hash(s) in self.hashes for s in ca.symvar(e)) for e in expressions]
 
     def copy(self, records: Mapping[str, R] | None = None) -> Family[R]:
         """Return a family of the same symbols, with some other records."""
         new = Family[R](self._kind)
         new.records, new.symbols = {**self.records, **(records or {})}, list(self.symbols)
+        new.hashes = set(self.hashes)
         return new
 
 
@@ -79,9 +81,11 @@ def parts(
     return tuple(c.with_expressions([next(left) for _ in c.rows]) for c in constraints)
 
 
-def check_rows(rows: list[Row], symbols: Any, where: str) -> None:
-    """Raise unless limits make sense, symbols are the model's own and coefficients are finite."""
-    kind = ca.SX if isinstance(symbols, ca.SX) else ca.MX
+def check_rows(rows: list[Row], kind: Any, families: Sequence[Family[Any]], where: str) -> None:
+    """Raise unless limits make sense, symbols are the model's own and coefficients are finite.
+
+    ``kind`` is that of the model's symbols, SX or MX.
+    """
     for row in rows:
         check_limits(row, where)
         if not isinstance(row.expression, kind):
@@ -92,8 +96,8 @@ def check_rows(rows: list[Row], symbols: Any, where: str) -> None:
     if not rows:
         return
     expression = ca.vertcat(*(row.expression for row in rows))
-    check_known(expression, symbols, where)
-    bad = [c for c in constants_of(expression, symbols) if not np.isfinite(c)]
+    check_known(expression, families, where)
+    bad = [c for c in constants_of(expression) if not np.isfinite(c)]
     if bad:
         hint = " math.sqrt and the like make NaN of a formula: use casadi.sqrt."
         raise ModelError(
@@ -102,12 +106,13 @@ def check_rows(rows: list[Row], symbols: Any, where: str) -> None:
         )
 
 
-def check_known(expression: Any, symbols: Any, where: str) -> None:
+def check_known(expression: Any, families: Sequence[Family[Any]], where: str) -> None:
     """Raise if a formula holds a symbol that the model does not have."""
-    known = ca.symvar(symbols)
-    own = {hash(s) for s in known}
-    foreign = sorted({str(s) for s in ca.symvar(expression) if hash(s) not in own})
+    foreign = sorted(
+        {str(s) for s in ca.symvar(expression) if not any(hash(s) in f.hashes for f in families)}
+    )
     if foreign:
+        known = [s for family in families for s in ca.symvar(family.column)]
         have = ", ".join(dict.fromkeys(str(s) for s in known)) or "none"
         raise ModelError(
             f"{where}: unknown variable {', '.join(foreign)}; the model has {have}. Declare it "

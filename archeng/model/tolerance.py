@@ -33,6 +33,7 @@ _NOISE = 1e3 * float(np.finfo(float).eps)  # least half-width, as a share of the
 _POINTS = 4  # around the start, from which the surface is looked for
 _REACH = 2.0  # deviations that the points are away from the start at most
 _STEPS = 8  # of Newton's method to the surface
+_MANY = 30  # equalities from which on the surface is not looked for
 _REACHED = 1e-3  # distance to the surface, in deviations, that is near enough
 _BITS = 256.0  # half-widths are rounded to this many steps: last bits differ between machines
 _FAR = 1e15  # bounds beyond this mean that there is none
@@ -121,6 +122,8 @@ def default_half_widths(
     """Return the default half-width (m,) of each equality ``expression == value``."""
     symbols, expressions = scalars(expressions, symbols)
     function = _with_gradients(ca.vertcat(*expressions), symbols)
+    if len(expressions) >= _MANY:
+        return _widths_of_many(function, np.array(values, dtype=float), near)
     at = [_measured(function, p, near.scale) for p in near.points()]
     lengths, terms = (np.array([point[k] for point in at]) for k in range(2))
     widths = []
@@ -135,6 +138,29 @@ def default_half_widths(
         if not length > 0:  # flat, or nowhere defined
             length = _median(terms[:, j]) or abs(value) or 1.0
         widths.append(_rounded(max(DEFAULT_SHARE * length, _NOISE * term)))
+    return np.array(widths)
+
+
+def _widths_of_many(function: Any, values: Floats, near: Neighbourhood) -> Floats:
+    """Return the same for many equalities, by the points around the start themselves.
+
+    To look for the surface of each would take a time that grows with the square of their number.
+    """
+    pattern = function.sparsity_out(1)
+    rows, columns = (np.array(part, dtype=np.intp) for part in pattern.get_triplet())
+    lengths, terms = [], []
+    for x in near.points():
+        value, jacobian = function.call([x])
+        value, gradient = (np.array(part.nonzeros()) for part in (ca.densify(value), jacobian))
+        squares = np.bincount(rows, (gradient * near.scale[columns]) ** 2, len(values))
+        sizes = np.bincount(rows, np.abs(gradient * x[columns]), len(values))
+        lengths.append(np.sqrt(squares))
+        terms.append(sizes + np.abs(value))
+    widths = []
+    for value, length, term in zip(values, np.array(lengths).T, np.array(terms).T, strict=True):
+        change = _median(length) or _median(term) or abs(value) or 1.0
+        noise = max(_median(term), abs(value))
+        widths.append(_rounded(max(DEFAULT_SHARE * change, _NOISE * noise)))
     return np.array(widths)
 
 

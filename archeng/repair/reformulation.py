@@ -78,7 +78,7 @@ def reformulated(feasible_set: FeasibleSet, around: Distribution) -> Reformulati
 
 def homogeneous_rows(fs: FeasibleSet, around: Distribution) -> tuple[Homogeneous, ...]:
     """Find the rows that can be reformulated."""
-    if fs.is_linear or not 2 <= fs.n <= _MOST:
+    if fs.is_linear or fs.dependents is not None or not 2 <= fs.n <= _MOST:
         return ()
     nonlinear = slice(fs.m - fs.n_nonlinear, fs.m)
     lower, upper = fs.lower[nonlinear], fs.upper[nonlinear]

@@ -48,7 +48,7 @@ def lessons_of(data: Sequence[Source], feasible_set: FeasibleSet) -> Lessons | N
         then = _flat(result.parameters, [p.name for p in fs.parameters])
         for call in result.evaluations:
             x = translated(call.x) if call.good else None
-            if x is not None and np.array_equal(fs.expand(fs.reduce(x)), x):
+            if x is not None and fs.has_fixed(x):
                 points.append(fs.reduce(x))
                 outputs.append(output_vector(formulas, call.outputs))
                 values.append(then)
@@ -56,7 +56,8 @@ def lessons_of(data: Sequence[Source], feasible_set: FeasibleSet) -> Lessons | N
     if not points:
         return None
     apart = np.array(values) - _flat(fs.parameters, [p.name for p in fs.parameters])
-    looked_at = [p.name in read for p in fs.parameters for _ in range(p.size)]
+    solved = fs.dependents is not None  # parameters in equations change the dependent variables
+    looked_at = [solved or p.name in read for p in fs.parameters for _ in range(p.size)]
     apart = apart[:, np.array(looked_at, dtype=bool) & np.any(apart != 0, axis=0)]
     size = np.abs(apart).max(axis=0, initial=0.0)
     return Lessons(np.array(points), np.array(outputs), apart / size)

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,20 @@ def numerics() -> dict[str, str]:
     loaded = (i for i in threadpool_info() if "numpy" in i["filepath"])
     kernels = next((i["architecture"] for i in loaded if "architecture" in i), "")
     return {
-        "processor": " ".join([platform.machine(), *extensions]),
+        "processor": " ".join([platform.machine(), *extensions, _processor_model()]).strip(),
         "blas": " ".join([blas.get("name", "unknown"), blas.get("version", ""), kernels]).strip(),
     }
+
+
+def _processor_model() -> str:
+    """Return vendor, family and model: BLAS adds in another order on other caches."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+    except OSError:
+        return platform.processor()
+    about = dict(line.split(":", 1) for line in first.splitlines() if ":" in line)
+    known = {key.strip(): value.strip() for key, value in about.items()}
+    return " ".join(known[k] for k in ("vendor_id", "cpu family", "model") if k in known)
 
 
 def moved(

@@ -63,6 +63,14 @@ class VariablesOnly:
         """Return the vector itself."""
         return full
 
+    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
+        """Return the gradient itself."""
+        return gradient
+
+    def key(self, full: Floats) -> bytes:
+        """Return the bytes of the vector."""
+        return full.tobytes()
+
 
 @dataclass(frozen=True, eq=False)
 class Account:

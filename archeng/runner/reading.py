@@ -20,7 +20,7 @@ from archeng.distribution import Distribution
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.ledger import Ledger
-from archeng.model import FeasibleSet, Variable, compile_model
+from archeng.model import FeasibleSet, Variable
 from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
@@ -30,6 +30,7 @@ from archeng.runner.stored import (
     check_designs,
     stored_model,
     stored_parameters,
+    stored_set,
     stored_texts,
 )
 from archeng.settings import Settings
@@ -150,7 +151,7 @@ class JournalReader:
             return None
         key = (header["created"], header["fingerprint"])
         if self._feasible_set is None or key != self._created:
-            self._feasible_set = compile_model(stored_model(header, None))
+            self._feasible_set = stored_set(header, stored_model(header, None))
             self._created = key
         return self._feasible_set
 

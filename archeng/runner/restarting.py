@@ -163,6 +163,14 @@ class RestartingSearch:
         search = self._search(point, regime)
         return replace(state, restarts=restarts, search=search, tests=History())
 
+    def follow(self, state: RunState, best: Floats | None) -> RunState:
+        """Let the solution of equations begin at the best design so far, a full vector."""
+        fs = self.starts.repairer.feasible_set
+        if best is None or not fs.is_far(best):
+            return state
+        fs.begin_at(best)
+        return replace(state, anchor=best)
+
     def _reasons(self, state: RunState, proposed: bool, spent: int) -> list[StopReason]:
         """Return why this restart should end, the most telling reason first."""
         search, regime = state.search, state.restarts.regime

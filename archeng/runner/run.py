@@ -130,6 +130,8 @@ class Run:
         """Stand where the journal's last finished generation stood, or after its candidates."""
         handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
+        if self.state.anchor is not None:
+            self.feasible_set.begin_at(self.state.anchor)
         if retry_failed:
             self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
@@ -365,6 +367,8 @@ class Run:
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
+        best = ledger.best
+        self.state = self.search.follow(self.state, None if best is None else best.x)
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
         return self.state.stop_reason
 

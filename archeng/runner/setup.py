@@ -45,6 +45,7 @@ from archeng.runner.stored import (
     header,
     stored_form,
     stored_model,
+    stored_set,
     stored_settings,
 )
 from archeng.settings import Settings
@@ -74,7 +75,7 @@ class Setup:
     seed: int
     start: Floats | None  # where a new run begins, before it is repaired
     wide: Distribution  # the initial one of the search, around the start or else the origin
-    earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
+    earlier: dict[bytes, Call]  # that earlier runs have finished, by the key of their vector
     lessons: Lessons | None  # what they have learned about the outputs
     header: dict[str, Any]  # what a journal stores once
 
@@ -120,7 +121,7 @@ def new_setup(
     if runtime.journal is not None:
         model, data = stored_form(model)
     call = _simulator(model, simulator, source, runtime, own)
-    feasible_set = _compiled(model)
+    feasible_set = _compiled(model, settings)
     _check_names(model, options)
     texts = _texts(model, feasible_set, own)
     lessons = lessons_of(runtime.data, feasible_set)
@@ -143,7 +144,7 @@ def new_setup(
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=lessons,
         header=header(model, data, options, settings, number, wide, own, texts)
-        | {"lessons": encode(lessons)}
+        | {"lessons": encode(lessons), "choice": encode(feasible_set.choice)}
         if runtime.journal is not None
         else {},
     )
@@ -206,14 +207,15 @@ def stored_setup(
         **{**stored["options"], "callback": chosen.get("callback")}
         | {k: v for k, v in limits.items() if v is not None}
     )
-    feasible_set = _compiled(model)
+    settings = stored_settings(stored, settings)
+    feasible_set = stored_set(stored, model)
     return Setup(
         model=model,
         simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
         feasible_set=feasible_set,
         texts=_texts(model, feasible_set, stored["own_objective"]),
         options=options,
-        settings=stored_settings(stored, settings),
+        settings=settings,
         runtime=runtime,
         seed=int(stored["seed"]),
         start=None,
@@ -254,8 +256,8 @@ def _simulator(
     return simulator  # type: ignore[no-any-return]
 
 
-def _compiled(model: Model) -> FeasibleSet:
-    feasible_set = compile_model(model)
+def _compiled(model: Model, settings: Settings) -> FeasibleSet:
+    feasible_set = compile_model(model, eliminate=settings.elimination != "never")
     refuse_wide(feasible_set)
     for note in feasible_set.notes:
         logger.debug("%s", note)
@@ -285,9 +287,12 @@ def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]
     out: their designs have to be simulated again.
     """
     calls: dict[bytes, Call] = {}
-    formula = wanted.feasible_set.formulas
+    fs = wanted.feasible_set
+    formula = fs.formulas
     for path in runtime.reuse:
-        for key, e in finished_designs(path, model.variables, model.parameters).items():
+        for e in finished_designs(path, model.variables, model.parameters):
+            if fs.dependents is not None and np.any(fs.violations_in_full(e.x)):
+                continue  # its equations were others
             if all(name in e.constraints for name in wanted.simulated):
                 outcome = Call(
                     CallStatus.REUSED,
@@ -300,5 +305,5 @@ def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]
                 )
                 outcome = wanted.completed(outcome, e.x)
                 if outcome.good:
-                    calls[key] = outcome
+                    calls[fs.key(e.x)] = outcome
     return calls

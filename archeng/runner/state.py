@@ -6,12 +6,12 @@ only what the stopping tests remember is stored in pieces, one with each generat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from archeng.codec import decode, encode
+from archeng.codec import OMITTED, decode, encode
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
 from archeng.strategy import Bipop, History, Regime, StopReason
@@ -62,6 +62,9 @@ class RunState:
         Why the search has ended; None while it goes on, or was only stopped from outside.
     elapsed : float
         Seconds since the run began.
+    anchor : ndarray or None
+        Full vector at which the solution of equations begins; None: where the run began, or there
+        is nothing to solve.
     """
 
     generation: int
@@ -71,6 +74,7 @@ class RunState:
     rng: np.random.Generator
     stop_reason: StopReason | None = None
     elapsed: float = 0.0
+    anchor: Floats | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,13 @@ from archeng.handlers import Search
 from archeng.journal import Journal
 from archeng.ledger import Ledger
 from archeng.model import (
+    Choice,
     FeasibleSet,
     FormulaTexts,
     Model,
     Parameter,
     as_model,
+    compile_model,
     differences,
     from_data,
     is_pyomo,
@@ -199,6 +201,14 @@ def stored_model(stored: Mapping[str, Any], given: Model | None) -> Model:
         return _same_black_box(from_data(data), given)
     except ModelError as error:
         raise JournalError(str(error)) from error
+
+
+def stored_set(stored: Mapping[str, Any], model: Model) -> FeasibleSet:
+    """Return the feasible set of a journal, with the independent variables that its run had."""
+    choice = stored.get("choice")
+    if choice is None:
+        return compile_model(model, eliminate=False)
+    return compile_model(model, choice=decode(Choice, choice))
 
 
 def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:

@@ -71,8 +71,11 @@ class RepairTeam:
         """Deal the points out to the workers; whatever they do not return is done here."""
         assert self._workers is not None
         results: dict[int, Repair] = {}
+        dependents = self._repairer.feasible_set.dependents
+        start = None if dependents is None else dependents.anchor
         for k in range(min(self._count, len(points))):
-            self._workers.submit(k, (points[k :: self._count], distribution, anchor))
+            task = (points[k :: self._count], distribution, anchor, start)
+            self._workers.submit(k, task)
         try:
             while (finished := self._workers.next()) is not None:
                 k, repairs = finished
@@ -97,7 +100,13 @@ class _RepairTask:
         self._about = feasible_set, settings, around
         self._repairer: Repairer | None = None
 
-    def __call__(self, argument: tuple[Floats, Distribution, Floats | None]) -> list[Repair]:
+    def __call__(
+        self, argument: tuple[Floats, Distribution, Floats | None, Floats | None]
+    ) -> list[Repair]:
+        points, distribution, anchor, start = argument
         if self._repairer is None:
             self._repairer = make_repairer(*self._about)
-        return self._repairer.repair_all(*argument)
+        dependents = self._repairer.feasible_set.dependents
+        if dependents is not None and start is not None:
+            dependents.move(start)
+        return self._repairer.repair_all(points, distribution, anchor)

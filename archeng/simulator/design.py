@@ -161,7 +161,7 @@ class Gate:
         if worst > 0:
             self._check_values(full)
         if worst > 0 and not self.open_to_all:
-            row = fs.rows[int(np.argmax(violations))]
+            row = fs.rows_in_full[int(np.argmax(violations))]
             shown = f"Design {full}" if fs.lattice is None else repr(Design(fs.variables, full))
             raise GateError(
                 f"{shown} violates {row} by {worst:.3g}; the simulator was not called. "

@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import json
 import math
-import platform
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -23,6 +22,7 @@ import pyomo.environ as pyo
 
 import archeng
 from archeng import Evaluation, Model, Result, Run, Settings
+from archeng.runner import moved
 
 PINS = Path(__file__).with_name("pins.json")
 PAPER = Settings.paper()
@@ -297,12 +297,8 @@ def journalled(model: Model, simulator: Any, calls: int, **options: Any) -> Desi
 
 def numerics() -> str:
     """What the last digits depend on: processor, BLAS, versions."""
-    built: Any = np.show_config(mode="dicts") or {}
-    blas = built.get("Build Dependencies", {}).get("blas", {})
-    simd = built.get("SIMD Extensions", {}).get("found", [])
     packages = [f"{name} {version(name)}" for name in ("casadi", "numpy", "scipy")]
-    here = [platform.machine(), *simd, str(blas.get("name")), str(blas.get("version")), *packages]
-    return " ".join(here)
+    return " ".join([*moved.numerics().values(), *packages])
 
 
 def pin(designs: Designs) -> dict[str, Any]:

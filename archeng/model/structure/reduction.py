@@ -1,0 +1,119 @@
+"""From a model with many equations to its dependent variables: when, and which.
+
+A model is *reduced*, searched in its independent variables only, if it has at least
+`LEAST_EQUATIONS` equalities without outputs and at least half as many as free variables, or if the
+engineer names independents. All others are searched in all their variables.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from archeng.model.structure.anchor import find_anchor
+from archeng.model.structure.dependents import Dependents, Split
+from archeng.model.structure.incidence import Indices
+from archeng.model.structure.independents import (
+    check_named,
+    exchanged,
+    matched_split,
+    ranked_split,
+)
+from archeng.model.structure.whole import Choice, Whole
+from archeng.model.variable import Floats
+
+logger = logging.getLogger("archeng")
+
+LEAST_EQUATIONS = 30
+"""Equalities from which on a model is searched in its independent variables."""
+_TRIES = 3  # of choosing anew, at the point that the last choice has led to
+
+
+def is_reduced(n_equations: int, n_free: int, named: bool) -> bool:
+    """Whether a model with so many equalities and free variables is reduced."""
+    if not 0 < n_equations < n_free:
+        return False
+    return named or (n_equations >= LEAST_EQUATIONS and 2 * n_equations >= n_free)
+
+
+def chosen_dependents(whole: Whole, model: str) -> Dependents | None:
+    """Choose the independents and solve the equations; None if no solution is found.
+
+    Raises
+    ------
+    ModelError
+        If the independents that the engineer names cannot all be.
+    """
+    limits, system = whole.limits, whole.system
+    equations = np.flatnonzero(limits.equality)
+    bounded = np.isfinite(limits.low) & np.isfinite(limits.high)
+    names = [whole.rows[j].name for j in equations]
+    rows = sparse.csr_array(system.jacobian.pattern)[equations]
+    check_named(rows, np.flatnonzero(whole.independent), whole.names, names, model)
+    at_first, curved = _gradients(whole, equations)
+    split = matched_split(at_first, curved, limits.scale, equations, whole.independent, bounded)
+    anchor = find_anchor(system, split, limits)
+    if anchor is None:
+        return None
+    for _ in range(_TRIES):
+        better = _better(whole, split, anchor, equations, bounded)
+        if better is None or np.array_equal(better.independent, split.independent):
+            break
+        split = better
+    found = _dependents(whole, split, anchor)
+    return None if found.start is None else found
+
+
+def dependents_of(whole: Whole, choice: Choice) -> Dependents:
+    """Return the dependents of a choice that was made earlier."""
+    position = np.full(len(whole.template), -1)
+    position[whole.free] = np.arange(len(whole.free))
+    independent = position[choice.independent]
+    dependent = np.setdiff1d(np.arange(len(whole.free)), independent)
+    split = Split(independent, dependent, choice.equations)
+    return _dependents(whole, split, choice.anchor[whole.free])
+
+
+def rechosen(whole: Whole, old: Dependents, at: Floats) -> Dependents | None:
+    """Choose other independents for a point (N,) at which the old ones serve badly, or None.
+
+    They do if a dependent variable, in its own typical changes, moves more than `SINGULAR` times as
+    far as an independent one, and the new ones are better.
+    """
+    raise NotImplementedError
+
+
+def _gradients(whole: Whole, equations: Indices) -> tuple[Any, Any]:
+    """Return the gradients of the equations at the start, and which entries are not constant."""
+    system, limits = whole.system, whole.limits
+    with np.errstate(all="ignore"):
+        first = system.jacobian.matrix(limits.first).tocsr()[equations]
+        changed = np.zeros(first.nnz, dtype=bool)
+        for share in np.random.default_rng(0).uniform(-0.5, 0.5, (2, system.n)):
+            there = system.jacobian.matrix(limits.first + share * limits.scale).tocsr()
+            changed |= there[equations].data != first.data
+    return first, changed
+
+
+def _better(
+    whole: Whole, split: Split, anchor: Floats, equations: Indices, bounded: Any
+) -> Split | None:
+    """Choose again by the slopes at a solution; None if the equations are singular there."""
+    limits = whole.limits
+    found = _dependents(whole, split, anchor)
+    start = found.start
+    with np.errstate(all="ignore"):
+        if start is None or not np.all(np.isfinite(start.tangent)):
+            at = sparse.csr_array(whole.system.jacobian.matrix(anchor))[equations]
+            return ranked_split(at, limits.scale, equations, whole.independent)
+        return exchanged(
+            split, start.tangent, found.columns, limits.scale, ~whole.independent, bounded
+        )
+
+
+def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
+    limits = whole.limits
+    return Dependents(whole.system, split, limits.middle, limits.half, limits.scale, anchor)
