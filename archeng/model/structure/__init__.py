@@ -1,0 +1,1 @@
+"""Which equations determine which variables."""
