@@ -56,7 +56,8 @@ _MEANINGLESS = {
 }  # fmt: skip
 _OWN = ("simulator", "simulator_takes", "tee", "timelimit", "load_solutions", "options", "callback")
 _OPTIONS = sorted(
-    {o.name for o in OPTIONS.values() if o.pyomo} | {"scale", "tolerance", "gradients"}
+    {o.name for o in OPTIONS.values() if o.pyomo}
+    | {"scale", "tolerance", "gradients", "independent"}
 )
 
 

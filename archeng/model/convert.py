@@ -18,7 +18,7 @@ from archeng.model.pyomo import from_pyomo, has_objective, is_pyomo
 IMPORT_OPTIONS = (
     *("lbx", "ubx", "lbg", "ubg", "p", "x0"),
     *("scale", "names", "row_names", "tolerance", "discrete"),
-    *("black_boxes", "gradients", "parameter_names"),
+    *("black_boxes", "gradients", "parameter_names", "independent"),
 )
 """Every option that one of the importers takes."""
 
@@ -37,13 +37,14 @@ def as_model(
     parameters : tuple of str
         Names of parameters that get other values: those of an imported model stay symbols.
     **arguments
-        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale``, ``tolerance`` and
-        ``gradients``.
+        For the importer: ``lbx, ubx, ...`` as :func:`from_nlp`, ``scale``, ``tolerance``,
+        ``gradients`` and ``independent``.
     """
     if isinstance(model, Model):
         if arguments:
             what = "A Model (which carries its own bounds and tolerances)"
-            raise ModelError(unknown_options(what, arguments, ()))
+            hints = {"independent": "Write model.independent(...)."}
+            raise ModelError(unknown_options(what, arguments, (), hints))
         return model
     if isinstance(model, Mapping):
         keep = True if objective and model.get("f") is not None else None

@@ -19,6 +19,7 @@ from archeng.model.constraint import Constraint, with_defaults
 from archeng.model.domain import REAL
 from archeng.model.formula_text import formula_texts
 from archeng.model.quantities import Output, Parameter
+from archeng.model.structure.named import named_positions
 from archeng.model.symbols import Family, check_known, check_rows, parts, put_in
 from archeng.model.table_symbol import with_row_names
 from archeng.model.tables import ViolationTable, model_table, violation_table
@@ -44,7 +45,7 @@ class Declarations:
         self.objective_name = ""
         self.black_box: Any = None  # computes the outputs of an imported model from a Design
         self._functions: list[Any] = []
-        self.independents: tuple[int, ...] = ()  # positions; empty: they are chosen
+        self._independents: tuple[int, ...] = ()
         self._forget()
 
     def _forget(self) -> None:
@@ -103,6 +104,15 @@ class Declarations:
     def keep(self, function: Any) -> None:
         """Keep a Python function alive that rows refer to (used by the importers)."""
         self._functions.append(function)
+
+    def name_independents(self, items: Sequence[Any], column: Any = None) -> None:
+        """Name variables as independent, besides those that are already (used by the importers).
+
+        ``column`` has the symbols of the variables if they are not the model's own.
+        """
+        own = self.symbols if column is None else column
+        named = named_positions(items, self.variables, own)
+        self._independents = tuple(sorted({*self._independents, *named}))
 
     @named_options(ModelError)
     def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:
@@ -174,6 +184,11 @@ class Declarations:
     def outputs(self) -> tuple[Output, ...]:
         """The declared outputs of the simulator."""
         return tuple(self._outputs.records.values())
+
+    @property
+    def independents(self) -> tuple[int, ...]:
+        """Places of the named independent variables in the flat vector; empty: none is named."""
+        return self._independents
 
     @property
     def declared(self) -> tuple[Constraint, ...]:

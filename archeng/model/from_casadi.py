@@ -19,6 +19,7 @@ from archeng.model.black_boxes import EQUALITY_TOLERANCE
 from archeng.model.casadi_problem import Problem, build, last_lines
 from archeng.model.domain import INTEGER, REAL, Domain
 from archeng.model.model import Model
+from archeng.model.structure.named import named_items
 from archeng.model.teaching import symbol_shape
 from archeng.model.variable import Floats, vector
 
@@ -44,6 +45,12 @@ _COMMON = (
         "gradients",
         "bool",
         "Ask CasADi for the derivatives of the black boxes at each of these designs, too.",
+    ),
+    (
+        "independent",
+        "list, optional",
+        "Variables of the problem, entries of them, or names, as :meth:`Model.independent` takes "
+        "them; by default the independent variables are chosen for you.",
     ),
     (
         "parameters",
@@ -79,6 +86,7 @@ def from_nlp(
     tolerance: float | None = None,
     black_boxes: Sequence[Any] | None = None,
     gradients: bool = False,
+    independent: Sequence[Any] | None = None,
     parameters: bool = False,
     objective: bool | None = None,
     name: str = "nlp",
@@ -119,7 +127,9 @@ def from_nlp(
     f = _kept_objective(nlp.get("f"), objective, black_boxes, missing)
     problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
     boxes = black_boxes, gradients
-    return build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
+    model = build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
+    model.name_independents(named_items(independent), x)
+    return model
 
 
 @documented(_COMMON)
@@ -132,6 +142,7 @@ def from_opti(
     tolerance: float | None = None,
     black_boxes: Sequence[Any] | None = None,
     gradients: bool = False,
+    independent: Sequence[Any] | None = None,
     parameters: bool = False,
     parameter_names: Sequence[str] | None = None,
     objective: bool | None = None,
@@ -173,7 +184,9 @@ def from_opti(
     f = _kept_objective(f, objective, black_boxes, "the Opti has no objective (opti.minimize)")
     problem = _opti_problem(opti, every, f, parameters, parameter_names)
     boxes = black_boxes, gradients
-    return build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
+    model = build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
+    model.name_independents(named_items(independent), every)
+    return model
 
 
 def _kept_objective(f: Any, objective: bool | None, black_boxes: Any, missing: str) -> Any:

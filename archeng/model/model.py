@@ -208,6 +208,26 @@ class Model(DiscreteDeclarations):
             raise ModelError(f"{where}: tolerance= is for equalities; this is an inequality.")
         self.add_constraints([Constraint(label, tuple(rows), half_width(tolerance, where), source)])
 
+    def independent(self, *symbols: Any) -> None:
+        """Name the independent variables: those that are chosen, and from which others follow.
+
+        In a model with many equalities the search chooses as many variables as there are degrees
+        of freedom; the others, which are dependent, are computed from the equations. Without this
+        the independent ones are chosen for you.
+
+        Parameters
+        ----------
+        *symbols : CasADi symbol or str
+            What :meth:`variable` returned, or an entry of it; or the name of a variable or entry.
+            A second call names further ones.
+
+        Raises
+        ------
+        ModelError
+            For what is no variable of the model, or is fixed.
+        """
+        self.name_independents(symbols)
+
     @named_options(ModelError)
     def minimize(self, expression: Any, *, name: str = "") -> None:
         """Give the model a formula to minimise, of variables, parameters and outputs.
@@ -231,6 +251,7 @@ def imported(
     symbols: Iterable[tuple[Any, Variable | Parameter | Output]],
     constraints: Sequence[Constraint],
     objective: tuple[Any, Sense] | None,
+    independent: Sequence[Any] = (),
 ) -> Model:
     """Build a model of SX symbols and finished records (used by the importers)."""
     model = Model(name)
@@ -239,4 +260,5 @@ def imported(
     model.add_constraints(constraints)
     if objective is not None:
         model.set_objective(*objective)
+    model.name_independents(independent)
     return model

@@ -73,6 +73,7 @@ def to_data(model: Model) -> dict[str, Any] | None:
         "objective": next(lines) if model.has_objective else None,
         "sense": model.objective_sense,
         **({"objective_name": model.objective_name} if model.objective_name else {}),
+        **({"independents": list(model.independents)} if model.independents else {}),
     }
 
 
@@ -108,7 +109,8 @@ def serialized(model: Model) -> str:
     records = [v.to_data() for v in model.variables]
     records += [r.to_data() for r in (*model.parameters, *model.outputs)]
     text = _at_points(model, function) if model.functions else function.serialize()
-    return repr((model.name, records, limits, text))
+    named = (model.independents,) if model.independents else ()
+    return repr((model.name, records, limits, text, *named))
 
 
 def _at_points(model: Model, function: Any) -> list[list[float]]:
@@ -163,6 +165,9 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     changes += _compare("constraint", rows, new_rows)
     if goal != new_goal:
         changes.append("the objective")
+    named, new_named = (_independents(data) for data in (old, new))
+    if named != new_named:
+        changes.append(f"independent variables: {named or 'none'} became {new_named or 'none'}")
     if not changes and json.dumps(old["variables"]) != json.dumps(new["variables"]):
         changes.append("the order of the variables")
     return changes
@@ -241,6 +246,7 @@ def _from_data(data: Mapping[str, Any]) -> Model:
         None if goal is None else (_element(values, goal), data["sense"]),
     )
     model.objective_name = str(data.get("objective_name", ""))
+    model.name_independents([_element(entries, i) for i in data.get("independents", ())])
     return model
 
 
@@ -296,6 +302,13 @@ def _parts(data: Mapping[str, Any]) -> tuple[_Named, _Named, Any]:
     }
     line = data["objective"]
     return variables, rows, (None if line is None else prints[line], data["sense"])
+
+
+def _independents(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of the named independent variables."""
+    variables = data["variables"]
+    names = [n for v in variables for n in element_names(v["name"], tuple(v["shape"]))]
+    return sorted(names[i] for i in data.get("independents", ()))
 
 
 def _by_name(records: Sequence[Mapping[str, Any]]) -> _Named:

@@ -91,6 +91,7 @@ def header(
         "model": data,
         "variables": [encode(v) for v in model.variables] if data is None else None,
         "parameters": [p.to_data() for p in model.parameters],
+        "independents": [model.element_names()[i] for i in model.independents],
         "formulas": None if texts is None else encode(texts),
         "fingerprint": fingerprint(model, data),
         **_about_black_box(model),
@@ -139,16 +140,21 @@ def _about_black_box(model: Model) -> dict[str, Any]:
 def given_model(stored: Mapping[str, Any], source: Any) -> Model | None:
     """Return what the user gives as the model of a journal; imported as it was, if it must be.
 
-    An imported model has the parameters and the black boxes of the journal.
+    An imported model has the parameters, the named independent variables and the black boxes of
+    the journal.
     """
     if source is None:
         return None
     model, boxes = source, stored.get("black_boxes")
     if not isinstance(source, Model):
+        named = stored.get("independents") or None
+        if named is not None:
+            logger.info("independent variables are those of the journal: %s", ", ".join(named))
         model = as_model(
             source,
             objective=stored["own_objective"] if boxes is None else boxes["objective"],
             parameters=tuple(p.name for p in stored_parameters(stored)),
+            independent=named,
             **({} if boxes is None or is_pyomo(source) else {"black_boxes": boxes["names"]}),
         )
     return with_stored_parameters(model, stored)

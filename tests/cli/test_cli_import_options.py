@@ -79,3 +79,58 @@ def test_a_study_with_import_options_is_solved(
     found = json.loads(capsys.readouterr().out)
     best = min(n * n + (6.5 / n) ** 2 for n in range(2, 10))
     assert found["objective"] == pytest.approx(best, rel=1e-4)
+
+
+PLANT = """
+import pyomo.environ as pyo
+
+m = pyo.ConcreteModel()
+m.a, m.b = pyo.Var(bounds=(0, 1)), pyo.Var([1, 2], bounds=(0, 1))
+m.fractions = pyo.Constraint(expr=m.a + m.b[1] + m.b[2] == 1)
+m.goal = pyo.Objective(expr=(m.a - 0.2) ** 2 + m.b[1])
+"""
+
+RUN = """
+[study]
+model = "model.py:m"
+
+[run]
+seed = 1
+max_evaluations = 4
+
+[import]
+independent = ["b"]
+"""
+
+
+def plant(folder: Path, text: str = RUN) -> Path:
+    (folder / "model.py").write_text(PLANT)
+    (folder / "study.toml").write_text(text)
+    return folder / "study.toml"
+
+
+def test_independent_variables_are_named_in_the_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with opened(read_study(plant(tmp_path))) as parts:
+        assert parts.with_parameters().independents == (1, 2)
+    file = plant(tmp_path, RUN.replace('"b"', '"c"'))
+    assert main(["check", str(file)]) == 2
+    assert "independent: the model has no variable 'c'" in capsys.readouterr().err
+    file = plant(tmp_path, RUN.replace('["b"]', '"b"'))
+    assert main(["check", str(file)]) == 2
+    assert "independent must be a list" in capsys.readouterr().err
+
+
+def test_a_study_goes_on_with_the_same_independent_variables_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(plant(tmp_path))
+    assert main(["run", file, "--quiet"]) == 0
+    more = ["resume", file, "--quiet", "--max-evaluations", "6"]
+    plant(tmp_path, RUN.replace('"b"', '"a"'))
+    assert main(more) == 2
+    said = "independent variables: ['b[1]', 'b[2]'] became ['a']"
+    assert said in capsys.readouterr().err
+    plant(tmp_path)
+    assert main(more) == 0

@@ -223,6 +223,7 @@ FUNCTIONS: dict[str, Call] = {
     ),
     "Model.subject_to": lambda: _constraint({}),
     "Model.subject_to with limits": lambda: _constraint({"lower": 0, "upper": 1}),
+    "Model.independent": lambda: _independent(),
     "Model.output": lambda: (archeng.Model().output, {"name": "z"}),
     "Model.parameter": lambda: (archeng.Model().parameter, {"name": "p", "value": 1.0}),
     "Model.minimize": lambda: _objective("minimize"),
@@ -292,6 +293,7 @@ LEFT_OUT = {
     "Model.add": "takes finished records, for importers",
     "Model.declare": "for importers",
     "Model.keep": "for importers",
+    "Model.name_independents": "for importers",
     "Model.objective_function": "takes nothing",
     "Model.element_names": "takes nothing",
 }
@@ -301,6 +303,12 @@ def _constraint(limits: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, A
     made = archeng.Model()
     x = made.variable("x", lower=0, upper=1)
     return made.subject_to, {"relation": x if limits else x**2 == 0.5, **limits}
+
+
+def _independent() -> tuple[Callable[..., Any], dict[str, Any]]:
+    made = archeng.Model()
+    x = made.variable("x", lower=0, upper=1)
+    return lambda symbol: made.independent(symbol), {"symbol": x}
 
 
 def _objective(method: str) -> tuple[Callable[..., Any], dict[str, Any]]:

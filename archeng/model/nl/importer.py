@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from archeng.model.declarations import Sense
 from archeng.model.domain import REAL, whole_number
 from archeng.model.model import Model, imported
 from archeng.model.nl.reader import NlFile, read
+from archeng.model.structure.named import named_items
 from archeng.model.variable import Variable, imported_scalar
 
 
@@ -27,6 +28,7 @@ def from_nl(
     scale: Mapping[str, float] | None = None,
     tolerance: float | None = None,
     objective: bool = False,
+    independent: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Model:
     """Import an AMPL ``.nl`` file, as AMPL, GAMS, JuMP and Pyomo write them.
@@ -43,6 +45,9 @@ def from_nl(
         Half-width of equality constraints; by default relative to each row.
     objective : bool
         Keep the objective (the first one), so that ``archeng.solve(model)`` needs no simulator.
+    independent : list of str, optional
+        Names of variables, as :meth:`Model.independent` takes them; by default the independent
+        variables are chosen for you.
     name : str, optional
         By default the file's name.
 
@@ -76,6 +81,7 @@ def from_nl(
         zip(contents.symbols, variables, strict=True),
         _constraints(contents, rows, half_width(tolerance, str(file)), file.name),
         _objective(contents) if objective else None,
+        named_items(independent),
     )
 
 

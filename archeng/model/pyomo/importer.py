@@ -18,6 +18,7 @@ from archeng.model.model import Model, imported
 from archeng.model.pyomo.boxes import GREY_BOX
 from archeng.model.pyomo.components import Import, read
 from archeng.model.pyomo.definitions import System, Unknown, symbols
+from archeng.model.pyomo.named import independent_names
 
 logger = logging.getLogger("archeng")
 
@@ -34,6 +35,7 @@ def from_pyomo(
     objective: bool | None = None,
     parameters: Sequence[Any] | None = None,
     gradients: bool = True,
+    independent: Sequence[Any] | None = None,
     name: str | None = None,
 ) -> Model:
     """Import a Pyomo model: variables, active constraints, units, initial values.
@@ -60,6 +62,9 @@ def from_pyomo(
         Mutable Params, or their names, that become parameters; of an indexed one every element.
     gradients : bool
         Ask black boxes for derivatives, too. False if that takes long, as finite differences do.
+    independent : list, optional
+        Vars, indexed Vars or their members, or names, as :meth:`Model.independent` takes them; by
+        default the independent variables are chosen for you.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -84,7 +89,9 @@ def from_pyomo(
     formulas = eliminated(state)
     label = state.name if name is None else name
     _say(label, state, formulas)
-    return _build(label, state, formulas, gradients)
+    computed = {v.name for v, _ in formulas.defined.values()}
+    named = independent_names(independent, state, computed)
+    return _build(label, state, formulas, gradients, named)
 
 
 def eliminated(state: Import) -> System:
@@ -101,13 +108,15 @@ def eliminated(state: Import) -> System:
     return system
 
 
-def _build(name: str, state: Import, system: System, gradients: bool) -> Model:
+def _build(
+    name: str, state: Import, system: System, gradients: bool, independent: list[str]
+) -> Model:
     variables = [(x, r) for _, x, r in state.variables.values() if hash(x) not in system.defined]
     parameters, outputs = state.parameters.values(), state.boxes.records
     goal = None if state.goal is None else (system.objective, state.goal[1])
     rows = [c for c in system.constraints if not (system.defined and _idle(c))]
     constraints = [_with_tolerance(c, system) for c in rows]
-    model = imported(name, [*variables, *parameters, *outputs], constraints, goal)
+    model = imported(name, [*variables, *parameters, *outputs], constraints, goal, independent)
     if outputs:
         named = [(p, record.name) for p, record in parameters]
         model.black_box = state.boxes.black_box(model.symbols, named, gradients)
