@@ -91,6 +91,11 @@ class Optimum:
         """Number of starts that end within 1e-6 of it, relative."""
         return sum(abs(f - self.f) <= 1e-6 * abs(self.f) for f in self.found)
 
+    @property
+    def ended(self) -> int:
+        """Number of starts from which IPOPT finds a local optimum."""
+        return sum(np.isfinite(f) for f in self.found)
+
 
 def optimum(problem: Problem, starts: int = 1, seed: int = 1) -> Optimum:
     """Return the best local optimum from the model's start and from others around it."""
