@@ -1,0 +1,1 @@
+"""Models with many equalities: flowsheets, networks, chains, discretised states."""

@@ -1,0 +1,127 @@
+"""Command line: ``python -m case_studies.flowsheet --help``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from case_studies.benchmarks.record import markdown_table
+from case_studies.flowsheet import experiment
+from case_studies.flowsheet.methods import METHODS, USUAL
+from case_studies.flowsheet.power import PUBLISHED
+from case_studies.flowsheet.suite import PROBLEMS, known, names
+from case_studies.greybox.__main__ import Chosen
+from case_studies.paper.__main__ import carry_out
+from case_studies.paper.harness import Request
+from case_studies.shared.arguments import chosen, command_of, interruptible, positive
+
+OUT = Path("docs/benchmarks/flowsheet")
+STARTS = 12
+"""Of the referee."""
+
+
+@interruptible
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison; return the exit code (2: bad arguments, 130: Ctrl-C)."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        problems = chosen(options.only or options.problem, names(), "problem")
+        methods = chosen(options.methods, METHODS) if options.methods else list(USUAL)
+    except ValueError as error:
+        parser.error(str(error))
+    if options.what == "optima":
+        return _optima(problems)
+    if options.what == "solve":
+        if len(problems) != 1:
+            parser.error("solve needs the name of one problem.")
+        return _solve(problems[0], methods[0], options)
+    if options.only is None:
+        problems = names(held_out=options.held_out)
+    out = options.out or (Path("out/flowsheet-quick") if options.quick else OUT)
+    request = Request(
+        out=out,
+        runs=options.seeds,
+        jobs=options.jobs,
+        quick=options.quick,
+        command=command_of("flowsheet", argv),
+    )
+    limits = {"budget": options.evaluations, "seconds": options.seconds}
+    narrowed = Chosen(problems, methods, experiment, **limits)
+    return carry_out({experiment.NAME: narrowed}, request, options.summary_only)
+
+
+def _solve(name: str, method: str, options: argparse.Namespace) -> int:
+    if options.json:
+        experiment.limit_memory()
+    row = experiment.measured(
+        name,
+        method,
+        options.seed,
+        options.evaluations or experiment.BUDGET,
+        options.seconds or experiment.SECONDS,
+    )
+    if options.json:
+        print(json.dumps(row))
+    else:
+        print(f"{name} by {method}, seed {options.seed}; optimum of the referee {known(name):.10g}")
+        for key, value in row.items():
+            print(f"  {key:18s}{value}")
+    return 0
+
+
+def _optima(problems: Sequence[str]) -> int:
+    from case_studies.flowsheet.referee import optimum
+
+    lines = []
+    for name in problems:
+        found = optimum(PROBLEMS[name], starts=STARTS, seed=1)
+        agree = f"{found.agreeing} of {found.ended}"
+        published = f"{PUBLISHED[name]}" if name in PUBLISHED else "-"
+        lines.append([name, f"{known(name):.12g}", f"{found.f:.12g}", agree, published])
+    header = ["problem", "known", "referee", f"starts that agree (of {STARTS})", "MATPOWER"]
+    print(markdown_table(header, lines))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m case_studies.flowsheet",
+        description="Models with many equalities: calls, set-up time and overhead of archeng, "
+        "in the degrees of freedom and in all variables, and of IPOPT with finite differences.",
+        epilog=f"problems: {', '.join(names())}\n\nmethods: {', '.join(METHODS)}",
+    )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("run", "solve", "optima"),
+        default="run",
+        help="the comparison (default), one run of one problem, or the optima of the referee",
+    )
+    parser.add_argument("problem", nargs="?", help="of solve and optima")
+    parser.add_argument("--only", metavar="A,B", help="some problems, kept aside or not")
+    parser.add_argument(
+        "--held-out", action="store_true", help="the problems kept aside instead of the others"
+    )
+    parser.add_argument(
+        "--methods", "--method", metavar="A,B", help=f"some methods ({','.join(USUAL)})"
+    )
+    parser.add_argument("--seeds", type=positive, metavar="N", help="seeds 1 to N (5)")
+    parser.add_argument("--seed", type=positive, default=1, metavar="S", help="of solve (1)")
+    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
+    parser.add_argument(
+        "--evaluations", type=positive, metavar="N", help="most calls of a run of archeng (300)"
+    )
+    parser.add_argument("--seconds", type=positive, metavar="S", help="most seconds of a run (60)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"results ({OUT})")
+    parser.add_argument("--quick", action="store_true", help="three problems, one seed")
+    parser.add_argument("--summary-only", action="store_true", help="summary of the CSV, no runs")
+    parser.add_argument("--json", action="store_true", help="solve: print one line of JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
