@@ -51,13 +51,13 @@ from archeng.model.structure.incidence import Blocks, Indices, block_triangular
 from archeng.model.structure.system import RowSystem
 from archeng.model.variable import Floats
 
-_ITERATIONS = 50  # of Newton's method
-_LEAST_DAMPING = 1e-3  # of a step, below which Newton's method fails
+_ITERATIONS = 30  # of Newton's method
+_LEAST_DAMPING = 1 / 64  # of a step, below which Newton's method fails
 _SHORTER = 0.25  # share of the step taken by which the next one has to be shorter
 _SOLVED = 1e-12  # length of the last step, in typical changes
 _ROUNDING = 32 * float(np.finfo(float).eps)  # the same, relative to the variables
 _WITHIN = 0.5  # share of its tolerance that an equation may use up
-_PIECES = 64  # into which the line from the anchor is cut at most
+_PIECES = 16  # into which the line from the anchor is cut at most
 _KEPT = 16  # points that are remembered: the same ones are asked for several things
 _SOLVER = "qr"
 
