@@ -33,6 +33,7 @@ from archeng.model.structure.formula_rows import reduced_functions
 from archeng.model.structure.reduced import reduced_set
 from archeng.model.structure.reduction import chosen_dependents, dependents_of, is_reduced
 from archeng.model.structure.system import RowSystem
+from archeng.model.structure.tears import torn_variables
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_formulas
@@ -210,6 +211,7 @@ def _whole(
             scale=near.scale,
         ),
         independent=independent | np.array(discrete)[free],
+        torn=torn_variables(model, free, sum(r.info.equality for r in rows)),
     )
 
 

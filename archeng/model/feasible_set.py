@@ -313,6 +313,13 @@ class FeasibleSet:
             )
         return self.violations(x) if np.array_equal(self.expand(x), full) else None
 
+    def still_holds(self, full: Floats) -> bool:
+        """Whether a feasible point still is one, as a full vector.
+
+        Solutions of equations may differ in their last digits from when it was certified.
+        """
+        return self.whole is None or not np.any(self.violations_in_full(full))
+
     def violations_of(self, values: Floats) -> Floats:
         """Violation (m,) of given row values (m,); infinite where a value is not finite."""
         finite = np.isfinite(values)

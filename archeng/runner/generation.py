@@ -102,7 +102,8 @@ def open_generation(
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
         Design(fs.variables, x, fs.parameters)
-        if repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
+        if (repair.feasible and fs.still_holds(x))
+        or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]

@@ -57,7 +57,9 @@ def chosen_dependents(whole: Whole, model: str) -> Dependents | None:
     rows = sparse.csr_array(system.jacobian.pattern)[equations]
     check_named(rows, np.flatnonzero(whole.independent), whole.names, names, model)
     at_first, curved = _gradients(whole, equations)
-    split = matched_split(at_first, curved, limits.scale, equations, whole.independent, bounded)
+    split = matched_split(
+        at_first, curved, limits.scale, equations, whole.independent, bounded, whole.torn
+    )
     anchor = find_anchor(system, split, limits)
     if anchor is None:
         return None
@@ -91,7 +93,7 @@ def rechosen(whole: Whole, old: Dependents) -> Choice | None:
         return None
     limits, bounded = whole.limits, np.isfinite(whole.limits.low) & np.isfinite(whole.limits.high)
     split, tangent = old.split, start.tangent
-    new = exchanged(split, tangent, old.columns, limits.scale, ~whole.independent, bounded)
+    new = exchanged(split, tangent, old.columns, limits.scale, whole.may_move, bounded)
     if np.array_equal(new.independent, split.independent):
         return None
     found = _dependents(whole, new, start.x)
@@ -134,7 +136,7 @@ def _better(
             at = sparse.csr_array(whole.system.jacobian.matrix(anchor))[equations]
             return ranked_split(at, limits.scale, equations, whole.independent)
         return exchanged(
-            split, start.tangent, found.columns, limits.scale, ~whole.independent, bounded
+            split, start.tangent, found.columns, limits.scale, whole.may_move, bounded
         )
 
 
