@@ -135,9 +135,7 @@ def _better(
         if start is None or not np.all(np.isfinite(start.tangent)):
             at = sparse.csr_array(whole.system.jacobian.matrix(anchor))[equations]
             return ranked_split(at, limits.scale, equations, whole.independent)
-        return exchanged(
-            split, start.tangent, found.columns, limits.scale, whole.may_move, bounded
-        )
+        return exchanged(split, start.tangent, found.columns, limits.scale, whole.may_move, bounded)
 
 
 def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
