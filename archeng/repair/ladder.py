@@ -39,6 +39,7 @@ from archeng.repair.certificate import (
     steepness,
     unchanged,
 )
+from archeng.repair.full_space import FullSpaceIpopt
 from archeng.repair.ipopt import Ipopt
 from archeng.repair.problem import Problem, ProblemMaker, RowLimits
 from archeng.repair.reformulation import reformulated
@@ -64,7 +65,7 @@ class Attempt(NamedTuple):
 
     kind: RepairKind
     limits: RowLimits
-    solver: SequentialQp | Ipopt
+    solver: SequentialQp | Ipopt | FullSpaceIpopt
     start: Floats
     effort: Effort = THOROUGH
 
@@ -296,7 +297,7 @@ class Repairer:
             for start in starts:
                 yield Attempt(RepairKind.NEAREST, problem.nearest, solver, start)
 
-    def _solvers(self) -> Iterator[SequentialQp | Ipopt]:
+    def _solvers(self) -> Iterator[SequentialQp | Ipopt | FullSpaceIpopt]:
         """Yield the solvers that may be used, the fast one first."""
         choice = self.settings.repair_solver
         if choice != "ipopt":
@@ -310,9 +311,10 @@ class Repairer:
         return SequentialQp(self._maker.reformulation.feasible_set)
 
     @cached_property
-    def _ipopt(self) -> Ipopt:
+    def _ipopt(self) -> Ipopt | FullSpaceIpopt:
         assert self._maker is not None
-        return Ipopt(self._maker.reformulation.feasible_set, self.settings.ipopt_max_iterations)
+        make = Ipopt if self.feasible_set.dependents is None else FullSpaceIpopt
+        return make(self._maker.reformulation.feasible_set, self.settings.ipopt_max_iterations)
 
     def _problem(
         self, distribution: Distribution, x: Floats, values: Floats, scale_at: Floats | None = None
