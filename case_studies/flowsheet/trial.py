@@ -91,7 +91,9 @@ class Trial:
         return self._called(design, np.array(design.x, dtype=float))
 
     def at(self, x: Floats) -> float:
-        """Return the cost at values (n,) in the order of ``names``."""
+        """Return the cost at values (n,) in the order of ``names``; NaN when the time is over."""
+        if self.wall > self.seconds:
+            return math.nan
         return self._called(dict(zip(self.names, x.tolist(), strict=True)), x)
 
     def scattered(self, start: Floats, low: Floats, high: Floats) -> Floats:
@@ -130,7 +132,7 @@ def limited(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again: IPOPT swallows the first
     try:
         yield
     finally:
