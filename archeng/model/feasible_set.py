@@ -180,6 +180,14 @@ class FeasibleSet:
         split, anchor = self.dependents.split, self.whole.expand(self.dependents.anchor)
         return Choice(self.whole.free[split.independent], split.equations, anchor)
 
+    @cached_property
+    def row_numbers(self) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """Numbers (m,) of the rows by which records name them, whatever is independent."""
+        if self.whole is None:
+            return np.arange(self.m)
+        number = {row.name: j for j, row in enumerate(self.whole.all_rows)}
+        return np.array([number[row.name] for row in self.rows], dtype=np.intp)
+
     def begin_at(self, full: Floats) -> None:
         """Let solutions of the equations begin at a full vector.
 
@@ -218,6 +226,14 @@ class FeasibleSet:
         if found is None:
             return np.full_like(own, np.nan)
         return np.asarray(gradient[self.whole.free] @ found.slopes)
+
+    def formulas_at(self, full: Floats, z: Floats) -> tuple[float, Floats]:
+        """Objective and rows by the formulas, at a full vector with outputs z (q,)."""
+        assert self.formulas is not None
+        if self.whole is None or self.formulas.whole is None:
+            return self.formulas.at(self.reduce(full), z)
+        (values,) = self.formulas.whole(full[self.whole.free], z)
+        return float(values[0]), values[1:]
 
     def box(self) -> tuple[Floats, Floats]:
         """Lower and upper bound of each free variable, infinite where there is none."""

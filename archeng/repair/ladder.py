@@ -130,7 +130,7 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return unchanged(fs, x, values)
-        first = self._problem(distribution, x, values)
+        first = self._problem(distribution, x, values, self._scaled_at(values, anchor))
         found = self._climb(first, self._attempts(first, anchor))
         assert found is not None
         kind, point, iterations = found
@@ -229,7 +229,7 @@ class Repairer:
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
     ) -> CertifiedPoint:
         """Search from a feasible point, then from x itself."""
-        problem = self._problem(distribution, x, values)
+        problem = self._problem(distribution, x, values, self._scaled_at(values, start))
         limits, solver = problem.nearest, next(self._solvers())
         answer = solver.solve(problem, limits, distribution.whiten(start - x), NEARBY)
         point = certified(problem, limits, answer, solver.name)
@@ -283,6 +283,14 @@ class Repairer:
             return as_it_was
         better = attempt.solver.solve(again, limits, answer.z, attempt.effort)
         return (again, limits, better) if better.outcome is Outcome.CONVERGED else as_it_was
+
+    def _scaled_at(self, values: Floats, feasible: Floats | None) -> Floats | None:
+        """Where rows are scaled: at a feasible point, if equations have no solution at x.
+
+        Then all nonlinear rows are undefined there.
+        """
+        solved = self.feasible_set.dependents is None or np.all(np.isfinite(values))
+        return None if solved else feasible
 
     def _attempts(self, problem: Problem, anchor: Floats | None) -> Iterator[Attempt]:
         """All attempts in order of preference, made lazily."""

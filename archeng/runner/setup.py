@@ -219,7 +219,9 @@ def stored_setup(
         runtime=runtime,
         seed=int(stored["seed"]),
         start=None,
-        wide=decode(Distribution, stored["wide"]),
+        wide=start_distribution(model, feasible_set, None)
+        if stored["wide"] is None
+        else decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=decode(Lessons, stored["lessons"]) if stored.get("lessons") else None,
         header=dict(stored),

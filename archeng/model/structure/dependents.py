@@ -13,8 +13,8 @@ v(u) is a *pure* function: Newton's method always begins at the tangent of one k
 *anchor*, never where it was last. So a design is the same bit for bit whoever computes it. Only
 the run moves the anchor, between generations, to its best design. A step is shortened until the
 next one is shorter than it, in typical changes of the variables: a test that does not depend on
-the units of the equations [D04 sec. 3.3]. Where that fails, u is approached along the line from
-the anchor.
+the units of the equations [D04 sec. 3.3]. Where that fails and u is between its bounds, u is
+approached along the line from the anchor.
 
 ==========  ====================================================  =====================
 symbol      meaning                                               name here
@@ -126,6 +126,8 @@ class Dependents:
     scale : ndarray, shape (N,)
     anchor : ndarray, shape (N,)
         Where Newton's method begins: a point at which the equations hold, or nearly.
+    bounds : pair of ndarray, shape (N,)
+        Of the variables; beyond those of the independents less is done to find a solution.
 
     Attributes
     ----------
@@ -143,8 +145,9 @@ class Dependents:
         half: Floats,
         scale: Floats,
         anchor: Floats,
+        bounds: tuple[Floats, Floats],
     ) -> None:
-        self._about = system, split, middle, half, scale, anchor
+        self._about = system, split, middle, half, scale, anchor, bounds
         self.system, self.split, self.anchor, self.scale = system, split, anchor, scale
         pattern = system.jacobian.pattern.tocsr()
         self.blocks: Blocks = block_triangular(pattern[split.equations][:, split.dependent])
@@ -152,6 +155,7 @@ class Dependents:
         self.columns: Indices = split.dependent[self.blocks.columns]
         self._middle, self._half = middle[self.rows], half[self.rows]
         self._scale = scale[self.columns]
+        self._low, self._high = (side[split.independent] for side in bounds)
         self._points: OrderedDict[bytes, Solution | None] = OrderedDict()
 
     def solve(self, u: Floats) -> Solution | None:
@@ -181,7 +185,7 @@ class Dependents:
         if np.array_equal(anchor, self.anchor):
             return
         self.anchor = anchor
-        self._about = (*self._about[:-1], anchor)
+        self._about = (*self._about[:-2], anchor, self._about[-1])
         self._points.clear()
         self.__dict__.pop("start", None)
 
@@ -249,7 +253,10 @@ class Dependents:
             return None
         if np.array_equal(u, start.x[self.split.independent]):
             return start
-        return self._from(start, u) or self._along_the_line(start, u)
+        found = self._from(start, u)
+        if found is not None or np.any(u < self._low) or np.any(u > self._high):
+            return found
+        return self._along_the_line(start, u)
 
     def _from(self, start: Solution, u: Floats) -> Solution | None:
         """Solve at u, beginning at the tangent of a solution."""

@@ -29,6 +29,9 @@ logger = logging.getLogger("archeng")
 
 LEAST_EQUATIONS = 30
 """Equalities from which on a model is searched in its independent variables."""
+SINGULAR = 10.0
+"""Scaled slope at the best design from which on a run chooses other independents."""
+_MUCH_BETTER = 3.0  # factor by which others must be better
 _TRIES = 3  # of choosing anew, at the point that the last choice has led to
 
 
@@ -77,13 +80,34 @@ def dependents_of(whole: Whole, choice: Choice) -> Dependents:
     return _dependents(whole, split, choice.anchor[whole.free])
 
 
-def rechosen(whole: Whole, old: Dependents, at: Floats) -> Dependents | None:
-    """Choose other independents for a point (N,) at which the old ones serve badly, or None.
+def rechosen(whole: Whole, old: Dependents) -> Choice | None:
+    """Choose other independents where the old ones serve badly, at the anchor; None: they do not.
 
-    They do if a dependent variable, in its own typical changes, moves more than `SINGULAR` times as
-    far as an independent one, and the new ones are better.
+    They do if a dependent variable moves more than `SINGULAR` times as far as an independent one,
+    each in its own typical changes: the equations are nearly singular for them.
     """
-    raise NotImplementedError
+    start = old.start
+    if start is None or steepest(old) <= SINGULAR:
+        return None
+    limits, bounded = whole.limits, np.isfinite(whole.limits.low) & np.isfinite(whole.limits.high)
+    split, tangent = old.split, start.tangent
+    new = exchanged(split, tangent, old.columns, limits.scale, ~whole.independent, bounded)
+    if np.array_equal(new.independent, split.independent):
+        return None
+    found = _dependents(whole, new, start.x)
+    if found.start is None or steepest(found) > steepest(old) / _MUCH_BETTER:
+        return None
+    return Choice(whole.free[new.independent], new.equations, whole.expand(start.x))
+
+
+def steepest(dependents: Dependents) -> float:
+    """Return the largest scaled slope at the anchor; infinite if the equations are singular."""
+    start = dependents.start
+    if start is None:
+        return np.inf
+    own, others = dependents.split.independent, dependents.columns
+    S = start.tangent * dependents.scale[own] / dependents.scale[others][:, None]
+    return float(np.abs(S).max(initial=0.0)) if np.all(np.isfinite(S)) else np.inf
 
 
 def _gradients(whole: Whole, equations: Indices) -> tuple[Any, Any]:
@@ -116,4 +140,4 @@ def _better(
 
 def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
     limits = whole.limits
-    return Dependents(whole.system, split, limits.middle, limits.half, limits.scale, anchor)
+    return limits.dependents(whole.system, split, anchor)
