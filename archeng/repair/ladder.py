@@ -39,6 +39,7 @@ from archeng.repair.certificate import (
     steepness,
     unchanged,
 )
+from archeng.repair.full_space import FullSpaceIpopt
 from archeng.repair.ipopt import Ipopt
 from archeng.repair.problem import Problem, ProblemMaker, RowLimits
 from archeng.repair.reformulation import reformulated
@@ -64,7 +65,7 @@ class Attempt(NamedTuple):
 
     kind: RepairKind
     limits: RowLimits
-    solver: SequentialQp | Ipopt
+    solver: SequentialQp | Ipopt | FullSpaceIpopt
     start: Floats
     effort: Effort = THOROUGH
 
@@ -129,7 +130,7 @@ class Repairer:
         values = fs.values(x)
         if fs.holds(values):
             return unchanged(fs, x, values)
-        first = self._problem(distribution, x, values)
+        first = self._problem(distribution, x, values, self._scaled_at(values, anchor))
         found = self._climb(first, self._attempts(first, anchor))
         assert found is not None
         kind, point, iterations = found
@@ -228,7 +229,7 @@ class Repairer:
         self, x: Floats, values: Floats, distribution: Distribution, start: Floats
     ) -> CertifiedPoint:
         """Search from a feasible point, then from x itself."""
-        problem = self._problem(distribution, x, values)
+        problem = self._problem(distribution, x, values, self._scaled_at(values, start))
         limits, solver = problem.nearest, next(self._solvers())
         answer = solver.solve(problem, limits, distribution.whiten(start - x), NEARBY)
         point = certified(problem, limits, answer, solver.name)
@@ -283,6 +284,14 @@ class Repairer:
         better = attempt.solver.solve(again, limits, answer.z, attempt.effort)
         return (again, limits, better) if better.outcome is Outcome.CONVERGED else as_it_was
 
+    def _scaled_at(self, values: Floats, feasible: Floats | None) -> Floats | None:
+        """Where rows are scaled: at a feasible point, if equations have no solution at x.
+
+        Then all nonlinear rows are undefined there.
+        """
+        solved = self.feasible_set.dependents is None or np.all(np.isfinite(values))
+        return None if solved else feasible
+
     def _attempts(self, problem: Problem, anchor: Floats | None) -> Iterator[Attempt]:
         """All attempts in order of preference, made lazily."""
         starts = [problem.first_start()]
@@ -296,7 +305,7 @@ class Repairer:
             for start in starts:
                 yield Attempt(RepairKind.NEAREST, problem.nearest, solver, start)
 
-    def _solvers(self) -> Iterator[SequentialQp | Ipopt]:
+    def _solvers(self) -> Iterator[SequentialQp | Ipopt | FullSpaceIpopt]:
         """Yield the solvers that may be used, the fast one first."""
         choice = self.settings.repair_solver
         if choice != "ipopt":
@@ -310,9 +319,10 @@ class Repairer:
         return SequentialQp(self._maker.reformulation.feasible_set)
 
     @cached_property
-    def _ipopt(self) -> Ipopt:
+    def _ipopt(self) -> Ipopt | FullSpaceIpopt:
         assert self._maker is not None
-        return Ipopt(self._maker.reformulation.feasible_set, self.settings.ipopt_max_iterations)
+        make = Ipopt if self.feasible_set.dependents is None else FullSpaceIpopt
+        return make(self._maker.reformulation.feasible_set, self.settings.ipopt_max_iterations)
 
     def _problem(
         self, distribution: Distribution, x: Floats, values: Floats, scale_at: Floats | None = None

@@ -24,7 +24,7 @@ from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.linearised import is_large
 from archeng.repair.problem import Problem, RowLimits
-from archeng.repair.step import CompiledSteps, Iterate, SqpStep, StepKind
+from archeng.repair.step import CompiledSteps, Glance, Iterate, SqpStep, StepKind
 from archeng.repair.working_set import WorkingSetSteps
 
 _TOLERANCE = 1e-8  # largest gradient of the Lagrangian at a solution
@@ -158,17 +158,17 @@ class SequentialQp:
         promised = max(-step.slope + rho * here.violation, 0.0)
         slack = _ROUNDING * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
 
-        def accept(there: Iterate, t: float) -> bool:
+        def accept(there: Iterate | Glance, t: float) -> bool:
             value = there.half_squared + rho * there.violation
             if not math.isfinite(merit):
                 return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
         after = np.zeros_like(step.u) if step.relaxed else step.u
-        evaluate = self._steps.evaluate
-        there = evaluate(here.z + step.d, after)
+        steps = self._steps
+        there = steps.glance(here.z + step.d, after)
         if accept(there, 1.0):
-            return there, step.longest
+            return steps.settled(there), step.longest
         if only_full:
             return None
         undefined = not math.isfinite(there.violation)
@@ -177,13 +177,13 @@ class SequentialQp:
         elif not step.relaxed:
             corrected = self._corrected(here, step, bend=there.c - here.c - step.Ad)
             if corrected.solved:
-                there = evaluate(here.z + corrected.d, after)
+                there = steps.glance(here.z + corrected.d, after)
                 if accept(there, 1.0):
-                    return there, corrected.longest
+                    return steps.settled(there), corrected.longest
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
-            there = evaluate(here.z + t * step.d, after)
+            there = steps.glance(here.z + t * step.d, after)
             if accept(there, t):
-                return there, t * step.longest
+                return steps.settled(there), t * step.longest
         return None
 
     def _corrected(self, here: Iterate, step: SqpStep, bend: Floats) -> SqpStep:

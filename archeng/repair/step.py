@@ -76,6 +76,16 @@ class Iterate(NamedTuple):
     steepest: float  # longest one
 
 
+class Glance(NamedTuple):
+    """What the search looks at before it accepts an iterate; see `Iterate`."""
+
+    z: Floats
+    u: Floats
+    c: Floats
+    violation: float
+    half_squared: float
+
+
 class SqpStep(NamedTuple):
     """The step from an iterate z."""
 
@@ -136,6 +146,15 @@ class CompiledSteps:
         self._function("iterate")()
         violation, excess, *others = arrays["summary"].tolist()
         return Iterate(z, u, arrays["c"].copy(), violation, excess <= 0.0, *others)
+
+    def glance(self, z: Floats, u: Floats) -> Iterate:
+        """Evaluate what the search looks at; here, everything."""
+        return self.evaluate(z, u)
+
+    def settled(self, there: Any) -> Iterate:
+        """Return the iterate of a glance."""
+        assert isinstance(there, Iterate)
+        return there
 
     def first_step(
         self, problem: Problem, limits: RowLimits, z: Floats

@@ -34,6 +34,7 @@ matrices of this size.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,7 @@ from archeng.repair.step import (
     REACH,
     SHORTEST_SQUARED,
     WEIGHT,
+    Glance,
     Iterate,
     SqpStep,
     StepKind,
@@ -81,6 +83,7 @@ class WorkingSetSteps:
         self._inverse_norms = 1.0 / problem.norms[self._rows.row]
         self._spread = np.sqrt(np.sum(problem.metric.L**2, axis=1))[self._rows.variable]
         self._points: list[LinearisedPoint] = []
+        self._seen: tuple[Floats, Floats] | None = None
 
     def evaluate(self, z: Floats, u: Floats) -> Iterate:
         """Evaluate the rows at z (n,), not to be changed afterwards, with multipliers u (m,)."""
@@ -106,11 +109,31 @@ class WorkingSetSteps:
                 steepest=float(lengths.max(initial=1.0)),
             )
 
+    def glance(self, z: Floats, u: Floats) -> Glance:
+        """Evaluate the rows at z (n,) without their gradients."""
+        with np.errstate(all="ignore"):
+            c = self._values(z)
+            defined = np.abs(c) < LARGE
+            outside = np.maximum(self._low - c, c - self._high)
+            violation = float(np.maximum(outside, 0.0).sum()) if defined.all() else np.inf
+        return Glance(z, u, c, violation, float(z @ z) / 2)
+
+    def settled(self, there: Any) -> Iterate:
+        """Return the iterate of a glance, with gradients."""
+        return self.evaluate(there.z, there.u)
+
+    def _values(self, z: Floats) -> Floats:
+        """Scaled rows (m,) at z (n,); those of the point looked at last are remembered."""
+        if self._seen is None or self._seen[0] is not z:
+            y = self._problem.x + self._problem.metric.L @ z
+            self._seen = z, self._problem.feasible_set.values(y) / self._problem.norms
+        return self._seen[1]
+
     def _linearised(self, z: Floats) -> LinearisedPoint:
         problem, rows = self._problem, self._rows
         L = problem.metric.L
         y = problem.x + L @ z
-        c = problem.feasible_set.values(y) / problem.norms
+        c = self._values(z)
         nonzeros = rows.nonzeros(y) * self._inverse_norms
         defined = np.abs(c) < LARGE
         usable = defined & (rows.by_rows(np.abs(nonzeros) * self._spread) < LARGE)

@@ -217,3 +217,9 @@ SENSITIVITY_WEAK = 1e-3
 # Pieces of the objective that are as large as the largest, in the spread of the objectives
 SENSITIVITY_TIE = 1e-4
 GRADIENT_DEPENDENT = 1e-10  # Singular values of unit gradients below this are rounding
+
+# Many rows, as the bounds of all variables of a flowsheet.
+MANY_ROWS = 1000  # from which on those that turn out to matter are looked for ...
+FIRST_ROWS = 100  # ... beginning with so many
+ROW_MISSING = 1e-9  # violation of a row that was left out, scaled, from which on it takes part
+FAR_ROW = 3.0  # times the reach of a step, beyond which a nonlinear row is left out

@@ -93,6 +93,11 @@ class _Problem:
         near_low = (values - fs.lower) / self._sizes <= np.maximum(reach, gap)
         near_high = (fs.upper - values) / self._sizes <= np.maximum(reach, gap)
         linear = np.arange(fs.m) < fs.m - fs.n_nonlinear
+        if fs.m > c.MANY_ROWS:
+            far = c.FAR_ROW * np.maximum(reach, gap)
+            near_low |= (values - fs.lower) / self._sizes <= far
+            near_high |= (fs.upper - values) / self._sizes <= far
+            linear[:] = True
         self._low = np.isfinite(fs.lower) & ~fs.equality & (near_low | ~linear)
         self._high = np.isfinite(fs.upper) & ~fs.equality & (near_high | ~linear)
         self._equal = fs.equality

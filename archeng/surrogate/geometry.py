@@ -120,10 +120,29 @@ def lowest_step(
         A = np.concatenate((np.column_stack((A, np.zeros(len(A)))), pieces))
         b = np.append(b, -offsets / (steepness * radius))
         bounds.append((-np.inf, np.inf))
-    solved = optimizers().linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs")
-    if solved.status != 0:
-        return None
-    return np.asarray(radius * solved.x[: slope.shape[-1]], dtype=float)
+    solution = _linear_program(cost, A, b, bounds)
+    return None if solution is None else radius * solution[: slope.shape[-1]]
+
+
+def _linear_program(cost: Floats, A: Floats, b: Floats, bounds: Any) -> Floats | None:
+    """Minimise the cost subject to A x <= b; of many rows only those that turn out to matter."""
+    many = len(b) > c.MANY_ROWS
+    working = np.argsort(b, kind="stable")[: c.FIRST_ROWS] if many else np.arange(len(b))
+    while True:
+        rows = {"A_ub": A[working], "b_ub": b[working]}
+        solved = optimizers().linprog(cost, **rows, bounds=bounds, method="highs")
+        if solved.status != 0:
+            return None
+        x = np.asarray(solved.x, dtype=float)
+        if not many:
+            return x
+        missing = A @ x - b
+        missing[working] = 0.0
+        joining = np.argsort(-missing, kind="stable")[: A.shape[1]]
+        joining = joining[missing[joining] > c.ROW_MISSING]
+        if not len(joining):
+            return x
+        working = np.concatenate((working, joining))
 
 
 def gain(slopes: Floats, offsets: Floats, rows: Rows, radius: float, room: float) -> float:

@@ -56,9 +56,12 @@ def lowest(
 
     The coordinates of the model are v = u / scale, u those of the frame. ``radius`` is the largest
     distance from its centre. If infinite, the best starts go on after each stage. Else there are no
-    other starts once the model has no other minimum there: if all rows are linear, or if ``brief``.
+    other starts once the model has no other minimum there: if all rows are linear, if each takes
+    the solution of equations, or if ``brief``.
     """
     curvature = Curvature(frame, scale, repairer)
+    fs = repairer.feasible_set
+    sure = fs.is_linear or fs.dependents is not None
     if np.isinf(radius):
         descents = [_Descent(model, curvature, start, radius) for start in starts]
         for steps, best in c.DESCENT_STAGES:
@@ -74,7 +77,7 @@ def lowest(
                 descent.go(c.DESCENT_STEPS - c.DESCENT_FEW)
                 value, pull = descent.value, descent.pull
             descents.append(descent)
-            if descent.certain and (brief or repairer.feasible_set.is_linear):
+            if descent.certain and (brief or sure):
                 break
     minima = [d.best for d in descents if d.best is not None]
     return min(minima, key=lambda m: m.value, default=None)

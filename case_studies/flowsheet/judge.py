@@ -14,7 +14,6 @@ from typing import Any
 import pyomo.environ as pyo
 
 import archeng
-from archeng.model import compile_model
 from case_studies.flowsheet.definition import Problem, constraints, variables
 
 ROUNDING = 1e-9
@@ -45,11 +44,12 @@ class Verdict:
 
 def tolerances(problem: Problem) -> dict[str, float]:
     """Return archeng's default half-widths of the equalities, by the names of Pyomo's rows."""
-    fs = compile_model(archeng.from_pyomo(problem.build()))
+    model = archeng.from_pyomo(problem.build())
     return {
-        row.name: float(high - low) / 2
-        for row, low, high in zip(fs.rows, fs.lower, fs.upper, strict=True)
-        if row.equality
+        name: float(high - low) / 2
+        for c in model.constraints
+        for name, equal, low, high in zip(c.row_names(), c.equalities(), *c.limits(), strict=True)
+        if equal
     }
 
 

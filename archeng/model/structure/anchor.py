@@ -61,6 +61,11 @@ class Limits:
         with np.errstate(invalid="ignore"):
             return np.where(self.equality, (self.row_high - self.row_low) / 2, np.nan)
 
+    def dependents(self, system: RowSystem, split: Split, anchor: Floats) -> Dependents:
+        """Return the dependent variables of a split."""
+        bounds = self.low, self.high
+        return Dependents(system, split, self.middle, self.half, self.scale, anchor, bounds)
+
     def hold(self, x: Floats, rows: Floats) -> bool:
         """Whether every bound and row holds."""
         inside = np.all((x >= self.low) & (x <= self.high))
@@ -83,7 +88,7 @@ def find_anchor(system: RowSystem, split: Split, limits: Limits) -> Floats | Non
 
 def _solved(system: RowSystem, split: Split, limits: Limits, x: Floats) -> Floats | None:
     """Solve for all dependent variables at once, beginning at x (N,)."""
-    found = Dependents(system, split, limits.middle, limits.half, limits.scale, x).start
+    found = limits.dependents(system, split, x).start
     return None if found is None else found.x
 
 
@@ -91,7 +96,7 @@ def _solved(system: RowSystem, split: Split, limits: Limits, x: Floats) -> Float
 def _by_blocks(system: RowSystem, split: Split, limits: Limits) -> Floats | None:
     """Solve block after block, each from the given values; None if one cannot be solved."""
     middle = limits.middle
-    dependents = Dependents(system, split, middle, limits.half, limits.scale, limits.first)
+    dependents = limits.dependents(system, split, limits.first)
     if len(dependents.blocks) > _MOST_BLOCKS:
         return None
     symbols, rows = system.symbolic

@@ -13,8 +13,8 @@ v(u) is a *pure* function: Newton's method always begins at the tangent of one k
 *anchor*, never where it was last. So a design is the same bit for bit whoever computes it. Only
 the run moves the anchor, between generations, to its best design. A step is shortened until the
 next one is shorter than it, in typical changes of the variables: a test that does not depend on
-the units of the equations [D04 sec. 3.3]. Where that fails, u is approached along the line from
-the anchor.
+the units of the equations [D04 sec. 3.3]. Where that fails and u is between its bounds, u is
+approached along the line from the anchor.
 
 ==========  ====================================================  =====================
 symbol      meaning                                               name here
@@ -38,6 +38,7 @@ doi:10.1007/978-3-642-23899-4.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,13 +52,14 @@ from archeng.model.structure.incidence import Blocks, Indices, block_triangular
 from archeng.model.structure.system import RowSystem
 from archeng.model.variable import Floats
 
-_ITERATIONS = 50  # of Newton's method
-_LEAST_DAMPING = 1e-3  # of a step, below which Newton's method fails
+_ITERATIONS = 30  # of Newton's method
+_LEAST_DAMPING = 1 / 64  # of a step, below which Newton's method fails
 _SHORTER = 0.25  # share of the step taken by which the next one has to be shorter
+_QUADRATIC = 1e-3  # ratio of two steps from which on convergence is known to be quadratic
 _SOLVED = 1e-12  # length of the last step, in typical changes
 _ROUNDING = 32 * float(np.finfo(float).eps)  # the same, relative to the variables
 _WITHIN = 0.5  # share of its tolerance that an equation may use up
-_PIECES = 64  # into which the line from the anchor is cut at most
+_PIECES = 16  # into which the line from the anchor is cut at most
 _KEPT = 16  # points that are remembered: the same ones are asked for several things
 _SOLVER = "qr"
 
@@ -124,6 +126,8 @@ class Dependents:
     scale : ndarray, shape (N,)
     anchor : ndarray, shape (N,)
         Where Newton's method begins: a point at which the equations hold, or nearly.
+    bounds : pair of ndarray, shape (N,)
+        Of the variables; beyond those of the independents less is done to find a solution.
 
     Attributes
     ----------
@@ -141,8 +145,9 @@ class Dependents:
         half: Floats,
         scale: Floats,
         anchor: Floats,
+        bounds: tuple[Floats, Floats],
     ) -> None:
-        self._about = system, split, middle, half, scale, anchor
+        self._about = system, split, middle, half, scale, anchor, bounds
         self.system, self.split, self.anchor, self.scale = system, split, anchor, scale
         pattern = system.jacobian.pattern.tocsr()
         self.blocks: Blocks = block_triangular(pattern[split.equations][:, split.dependent])
@@ -150,6 +155,7 @@ class Dependents:
         self.columns: Indices = split.dependent[self.blocks.columns]
         self._middle, self._half = middle[self.rows], half[self.rows]
         self._scale = scale[self.columns]
+        self._low, self._high = (side[split.independent] for side in bounds)
         self._points: OrderedDict[bytes, Solution | None] = OrderedDict()
 
     def solve(self, u: Floats) -> Solution | None:
@@ -179,7 +185,7 @@ class Dependents:
         if np.array_equal(anchor, self.anchor):
             return
         self.anchor = anchor
-        self._about = (*self._about[:-1], anchor)
+        self._about = (*self._about[:-2], anchor, self._about[-1])
         self._points.clear()
         self.__dict__.pop("start", None)
 
@@ -198,17 +204,17 @@ class Dependents:
 
     def tangent(self, x: Floats) -> Floats:
         """V (p, n) at a solution x (N,); NaN if the equations are singular there."""
-        (V,) = _called(self._tangent, x)
+        (V,) = called(self._tangent, x)
         return V
 
     def adjoint(self, x: Floats, gradient: Floats) -> Floats:
         """Return mu (p,) at x (N,), given r_v^T w (p,) as ``gradient``."""
-        (mu,) = _called(self._adjoint, x, gradient)
+        (mu,) = called(self._adjoint, x, gradient)
         return mu
 
     @cached_property
-    def _equations(self) -> Any:
-        """Return x to h - c, h_v and h_u, sparse."""
+    def equations(self) -> Any:
+        """X to h - c, h_v and h_u, sparse."""
         x, g = self.system.symbolic
         h = g[self.rows.tolist()] - ca.DM(self._middle)
         v, u = x[self.columns.tolist()], x[self.split.independent.tolist()]
@@ -216,21 +222,28 @@ class Dependents:
 
     @cached_property
     def _step(self) -> FastFunction:
-        x = ca.MX.sym("x", self.system.n)
-        gap, by_v, _ = self._equations(x)
-        return FastFunction.of("step", [x], [ca.solve(by_v, -gap, _SOLVER)])
+        """X to the step of Newton's method, its length, and how large rounding can be."""
+        x, scale = ca.MX.sym("x", self.system.n), ca.DM(self._scale)
+        gap, by_v, _ = self.equations(x)
+        step = ca.solve(by_v, -gap, _SOLVER)
+        size = ca.norm_inf(x[self.columns.tolist()] / scale)
+        return FastFunction.of("step", [x], [step, ca.vertcat(ca.norm_inf(step / scale), size)])
 
     @cached_property
     def _tangent(self) -> FastFunction:
         x = ca.MX.sym("x", self.system.n)
-        _, by_v, by_u = self._equations(x)
+        _, by_v, by_u = self.equations(x)
         return FastFunction.of("tangent", [x], [ca.solve(by_v, -ca.densify(by_u), _SOLVER)], (0,))
 
     @cached_property
     def _adjoint(self) -> FastFunction:
         x, w = ca.MX.sym("x", self.system.n), ca.MX.sym("w", len(self.rows))
-        _, by_v, _ = self._equations(x)
-        return FastFunction.of("adjoint", [x, w], [ca.solve(by_v.T, -w, _SOLVER)])
+        return FastFunction.of("adjoint", [x, w], [self.solved_transposed(x, -w)])
+
+    def solved_transposed(self, x: Any, right: Any) -> Any:
+        """Return h_v^-T times a right-hand side (p,), at x (N,), as an expression."""
+        _, by_v, _ = self.equations(x)
+        return ca.solve(by_v.T, right, _SOLVER)
 
     # -- Newton's method ------------------------------------------------------------------
 
@@ -240,7 +253,10 @@ class Dependents:
             return None
         if np.array_equal(u, start.x[self.split.independent]):
             return start
-        return self._from(start, u) or self._along_the_line(start, u)
+        found = self._from(start, u)
+        if found is not None or np.any(u < self._low) or np.any(u > self._high):
+            return found
+        return self._along_the_line(start, u)
 
     def _from(self, start: Solution, u: Floats) -> Solution | None:
         """Solve at u, beginning at the tangent of a solution."""
@@ -269,32 +285,38 @@ class Dependents:
 
     def _newton(self, x: Floats) -> Solution | None:
         """Newton's method for the dependent variables of x (N,), which is changed."""
-        columns, scale = self.columns, self._scale
-        step, length = self._next(x)
+        columns = self.columns
+        step, length, least = self._next(x)
+        expected = length
         for _ in range(_ITERATIONS):
             if not np.isfinite(length):
                 return None
-            rounding = _ROUNDING * float(np.abs(x[columns] / scale).max(initial=0.0))
-            if length <= max(_SOLVED, rounding):
+            if expected <= least:
                 x[columns] += step
                 return self._accepted(x)
             before, damping = x[columns], 1.0
             while True:
                 x[columns] = before + damping * step
-                next_step, next_length = self._next(x)
-                if next_length <= max((1.0 - _SHORTER * damping) * length, rounding):
+                next_step, next_length, least = self._next(x)
+                if next_length <= max((1.0 - _SHORTER * damping) * length, least):
                     break
                 damping /= 2
                 if damping < _LEAST_DAMPING:
                     return None
+            # Steps that have become short by a square become short by the same square again.
+            ratio = next_length / length
+            expected = next_length * (ratio * ratio if ratio < _QUADRATIC else 1.0)
             step, length = next_step, next_length
         return None
 
-    def _next(self, x: Floats) -> tuple[Floats, float]:
-        """Return the step (p,) of Newton's method from x (N,), and its length; infinite: none."""
-        (step,) = _called(self._step, x)
-        length = float(np.abs(step / self._scale).max(initial=0.0))
-        return step, length if np.isfinite(length) else np.inf
+    def _next(self, x: Floats) -> tuple[Floats, float, float]:
+        """Return the step (p,) of Newton's method from x (N,), its length, and the least length.
+
+        The length is infinite if there is no step.
+        """
+        step, numbers = called(self._step, x)
+        length, size = numbers.tolist()
+        return step, length if math.isfinite(length) else math.inf, max(_SOLVED, _ROUNDING * size)
 
     def _accepted(self, x: Floats) -> Solution | None:
         """Return the solution if all equations hold well within their tolerances."""
@@ -306,7 +328,7 @@ class Dependents:
         return Dependents, self._about
 
 
-def _called(function: FastFunction, *arguments: Floats) -> list[Floats]:
+def called(function: FastFunction, *arguments: Floats) -> list[Floats]:
     """Call a function that solves linear equations; NaN if they are singular."""
     try:
         return function(*arguments)

@@ -42,7 +42,7 @@ from archeng.model.variable import Floats
 
 Booleans = NDArray[np.bool_]
 
-EXCHANGED = 10.0
+EXCHANGED = 2.0
 """Scaled slope beyond which a dependent and an independent variable are exchanged."""
 _UNDEFINED = 5.0  # weight of an entry that is not a number at the start
 _ZERO = 30.0  # weight of an entry that is zero there, and of the smallest ones

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -17,10 +18,10 @@ import numpy as np
 
 from archeng.model.feasible_set import FeasibleSet, RowKind
 from archeng.model.formulas import Formulas
+from archeng.model.functions import FastFunction
 from archeng.model.structure.bridge import PlainFunction
-from archeng.model.structure.dependents import Dependents, Solution
+from archeng.model.structure.dependents import Dependents, Solution, called
 from archeng.model.structure.incidence import Indices
-from archeng.model.structure.system import SparseFunction
 from archeng.model.structure.whole import Whole
 from archeng.model.variable import Floats, Variable
 
@@ -72,10 +73,6 @@ class ReducedRows:
         self.n = len(dependents.split.independent)
         self.m_n = len(layout.limited) + len(layout.curved)
         self.m = len(layout.bounded) + len(layout.linear) + self.m_n
-        x, g = dependents.system.symbolic
-        curved = g[layout.curved.tolist()]
-        jacobian: Any = ca.Function("curved", [x], [ca.jacobian(curved, x)])
-        self._gradients = SparseFunction(jacobian)
 
     def all_rows(self, u: Floats) -> list[Floats]:
         """Values (m,) of all rows; the nonlinear ones are NaN if there is no solution."""
@@ -89,8 +86,8 @@ class ReducedRows:
         if found is None:
             return [self._values(None), np.full((self.m_n, self.n), np.nan)]
         with np.errstate(all="ignore"):
-            bounds = found.slopes[self._layout.limited]
-            others = self._gradients.matrix(found.x) @ found.slopes
+            bounds = found.tangent[self._places]
+            (others,) = self._slopes(found.x, found.tangent)
             return [self._values(found), np.concatenate((bounds, others))]
 
     def hessian(self, u: Floats, weights: Floats) -> list[Floats]:
@@ -98,13 +95,55 @@ class ReducedRows:
         found = self._dependents.solve(u)
         if found is None:
             return [np.full((self.n, self.n), np.nan)]
-        layout, k = self._layout, len(self._layout.limited)
-        each = np.zeros(self._dependents.system.size)
-        each[layout.curved] = weights[k:]
-        with np.errstate(all="ignore"):
-            gradient = np.asarray(self._gradients.matrix(found.x).T @ weights[k:])
-            gradient[layout.limited] += weights[:k]
-            return [found.curvature(gradient, each)]
+        k = len(self._layout.limited)
+        by_bounds = np.zeros(len(self._dependents.columns))
+        by_bounds[self._places] = weights[:k]
+        return called(self._bends, found.x, found.tangent, by_bounds, weights[k:])
+
+    @cached_property
+    def _places(self) -> Indices:
+        """Places of the limited variables among the dependent ones."""
+        place = np.full(self._dependents.system.n, -1, dtype=np.intp)
+        place[self._dependents.columns] = np.arange(len(self._dependents.columns))
+        return place[self._layout.limited]
+
+    def _rows(self) -> tuple[Any, Any, Any, Any]:
+        """Return x, its parts u and v, and the nonlinear rows but for bounds, as expressions."""
+        x, g = self._dependents.system.symbolic
+        own, others = self._dependents.split.independent, self._dependents.columns
+        return x, x[own.tolist()], x[others.tolist()], g[self._layout.curved.tolist()]
+
+    @cached_property
+    def _slopes(self) -> FastFunction:
+        """(x, V) to the gradients r_u + r_v V of the rows but for bounds."""
+        x, u, v, r = self._rows()
+        parts: Any = ca.Function("parts", [x], [ca.jacobian(r, u), ca.jacobian(r, v)])
+        X, V = ca.MX.sym("x", x.numel()), ca.MX.sym("V", len(self._dependents.columns), self.n)
+        by_u, by_v = parts(X)
+        return FastFunction.of("slopes", [X, V], [by_u + by_v @ V], (0,))
+
+    @cached_property
+    def _bends(self) -> FastFunction:
+        """(x, V, weights of v, weights of rows) to the Hessian T^T H T."""
+        (x, u, v, r), equations = self._rows(), self._dependents.rows
+        g = self._dependents.system.symbolic[1]
+        p, kind = len(equations), type(x)
+        w, mu = kind.sym("w", r.numel()), kind.sym("mu", p)
+        total = ca.dot(w, r) + ca.dot(mu, g[equations.tolist()])
+        by_u, by_v = ca.gradient(total, u), ca.gradient(total, v)
+        parts: Any = ca.Function(
+            "parts",
+            [x, w, mu],
+            [ca.jacobian(by_u, u), ca.jacobian(by_v, u), ca.jacobian(by_v, v), ca.jacobian(r, v)],
+        )
+        X, V = ca.MX.sym("x", x.numel()), ca.MX.sym("V", p, self.n)
+        on_v, on_rows = ca.MX.sym("a", p), ca.MX.sym("w", r.numel())
+        *_, slopes = parts(X, on_rows, 0)
+        adjoint = self._dependents.solved_transposed(X, -(on_v + slopes.T @ on_rows))
+        uu, vu, vv, _ = parts(X, on_rows, adjoint)
+        cross = V.T @ vu
+        H = uu + cross + cross.T + V.T @ (vv @ V)
+        return FastFunction.of("bends", [X, V, on_v, on_rows], [H], (0,))
 
     def constant_jacobian(self) -> Floats:
         """Gradients (m_b + m_l, n) of bounds and linear rows."""

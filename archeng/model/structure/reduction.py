@@ -116,4 +116,4 @@ def _better(
 
 def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
     limits = whole.limits
-    return Dependents(whole.system, split, limits.middle, limits.half, limits.scale, anchor)
+    return limits.dependents(whole.system, split, anchor)
