@@ -20,6 +20,7 @@ _TITLES = {  # findings of a diagnosis in the order of its text
     "badly_scaled": "badly scaled",
     "unusable": "values that no design can take",
 }
+_WHOLE = 40  # variables of a design up to which all are shown, not the independent ones only
 _OF_DISCRETE = ("discrete_variables", "unusable")  # fields that models of real variables lack
 
 
@@ -253,8 +254,8 @@ class Diagnosis:
         return {name: _plain(value) for name, value in vars(self).items() if name not in skipped}
 
     def __str__(self) -> str:
-        parts = [_freedom(self)] if self.feasible else []
-        parts += [structure_text(self.structure), _verdict(self)]
+        parts = [structure_text(self.structure, _freedom(self) if self.feasible else "")]
+        parts.append(_verdict(self))
         total = len(self.conflicts)
         parts += [conflict_text(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
         parts.append("\n".join((*_share(self), *_regions(self))))
@@ -279,7 +280,13 @@ def _plain(value: Any) -> Any:
 
 def _verdict(d: Diagnosis) -> str:
     if d.design is not None:
-        lines = [f"  {name} = {_value(value)}" for name, value in d.design.items()]
+        s = d.structure
+        chosen = () if s is None else (*s.named, *s.chosen)
+        shown = [name for name in d.design if name in chosen] if len(d.design) > _WHOLE else []
+        shown = shown or list(d.design)
+        lines = [f"  {name} = {_value(d.design[name])}" for name in shown]
+        rest = len(d.design) - len(shown)
+        lines += [f"  and {rest} variables that follow from these"] if rest else []
         return "\n".join(["feasible design: found", *lines])
     if d.proof:
         even = ""

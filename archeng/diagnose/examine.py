@@ -19,6 +19,7 @@ from archeng.diagnose.discrete import at_levels, list_texts
 from archeng.diagnose.equations import Equations, compiled_form, equations_of
 from archeng.diagnose.explain import explained
 from archeng.diagnose.intervals import inner_box
+from archeng.diagnose.large import examine_large, is_large
 from archeng.diagnose.limits import LimitKind, LimitSystem, system_of
 from archeng.diagnose.loops import with_structure
 from archeng.diagnose.oracle import Oracle
@@ -82,12 +83,22 @@ def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
     equations = equations_of(model)
     if not any(variable.domain.is_discrete for variable in model.variables):
+        if is_large(model):
+            return _examine_large(model, equations, seed, samples)
         return _examine_real(model, equations, seed, samples)[0]
     real = _examine_real(model.relaxed(), equations, seed, samples, list_texts(model))
     diagnosis = at_levels(model, *real, np.random.default_rng(seed))
     return replace(
         diagnosis, structure=structure_of(equations, model.independents, compiled_form(model))
     )
+
+
+def _examine_large(model: Model, equations: Equations, seed: int, samples: int) -> Diagnosis:
+    def part(rows: Model) -> Diagnosis:
+        own = equations_of(rows)
+        return _examine_real(rows, own, seed, samples)[0]
+
+    return examine_large(model, equations, seed, part)
 
 
 def _examine_real(

@@ -29,6 +29,7 @@ _LOOKED_AT = 3  # designs at which gradients of equalities are looked at
 _FAR = 1e4  # how many scales away a variable must get to count as unlimited
 _AT_LIMIT = 1e-6  # a limit with less room than this is reached, in sizes of its quantity
 _TRIED = 40  # limits that are tried by local search
+_AFFORDABLE = 2000  # the same times the rows of the model
 _STEP = 1e-3  # how far a row must get away from its limit, in its size
 _SAME = 1e-9  # numbers this near to each other are the same, in the size of the row
 _LARGEST = 1500  # operations of all rows up to which intervals are tried on all of them
@@ -61,9 +62,7 @@ def dependent(system: LimitSystem, points: Floats, free: Sequence[int]) -> Itera
         yield replace(_about(system, rows[j], text), others=names)
 
 
-def unlimited(
-    oracle: Oracle, designs: Floats, followed: Collection[int] = ()
-) -> Iterator[Finding]:
+def unlimited(oracle: Oracle, designs: Floats, followed: Collection[int] = ()) -> Iterator[Finding]:
     """Variables that can go to infinity, judged from feasible designs (k, n), possibly none.
 
     Variables that follow from others, by their positions, are not tried.
@@ -121,7 +120,7 @@ def redundant(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
         if why:
             yield _about_limit(system, k, why, True)
             rest = others
-        elif not reached[k] and tried < _TRIED:
+        elif not reached[k] and tried < min(_TRIED, _AFFORDABLE // system.m):
             tried += 1
             beyond = system.with_limit(k, side=-system.limits[k].side)
             if not oracle.reaches(beyond, _by_room(system, k, designs)[::-1][:2]):

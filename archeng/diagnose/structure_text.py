@@ -10,21 +10,25 @@ from archeng.diagnose.structure import NOT_DETERMINED, Block, Mismatch, Structur
 _HANDFUL = 5  # equations from which on the structure of a sound model is shown
 
 
-def structure_text(structure: Structure | None) -> str:
-    """Return the text; empty if there is little to say."""
+def structure_text(structure: Structure | None, freedom: str) -> str:
+    """Return the text; without ``freedom``, a line that counts the degrees of freedom, with one."""
     if structure is None:
-        return ""
-    parts = [_mismatch(m) for m in structure.mismatches]
+        return freedom
+    lines = [freedom] if freedom else []
     if structure.equations >= _HANDFUL or structure.named or structure.mismatches:
-        parts.insert(0, "\n".join(_summary(structure)))
-    return "\n\n".join(parts)
+        lines += [*([] if freedom else [_counts(structure)]), *_summary(structure)]
+    parts = ["\n".join(lines), *(_mismatch(m) for m in structure.mismatches)]
+    return "\n\n".join(part for part in parts if part)
 
 
-def _summary(s: Structure) -> Iterator[str]:
-    yield (
+def _counts(s: Structure) -> str:
+    return (
         f"equations: {s.equations} for {s.variables} free variables, so that "
         f"{s.degrees_of_freedom} can be chosen"
     )
+
+
+def _summary(s: Structure) -> Iterator[str]:
     if s.named:
         yield f"  independent, named: {listed(s.named)}"
     if s.chosen:
