@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from archeng.cli import flags
 from archeng.cli.output import by_name, limits_text, value_text, write, write_json
 from archeng.cli.study_file import StudyFile
 from archeng.cli.study_import import import_options, opened
 from archeng.cli.targets import study_or_file
-from archeng.diagnose import Diagnosis, diagnose
+from archeng.diagnose import Diagnosis, compiled_model, diagnose
 from archeng.errors import InfeasibleModelError, ModelError, SettingsError
 from archeng.journal import is_database, opened_journal
 from archeng.model import (
@@ -23,9 +24,9 @@ from archeng.model import (
     Domain,
     FeasibleSet,
     Model,
+    RowInfo,
     as_model,
     bound_domains,
-    compile_model,
     formulas_of,
     model_formulas,
     model_quantities,
@@ -98,7 +99,7 @@ def check(
             model = _load_model(target, object_name).with_parameters(parameters)
         fs: FeasibleSet | None = None
         with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
-            fs = compile_model(model)
+            fs = compiled_model(model)
         diagnosis = diagnose(model, seed=seed)
         if not as_json:
             _show(model, fs, diagnosis, study)
@@ -110,7 +111,7 @@ def check(
             write_json(diagnosis.to_dict() | {k: v for k, v in more.items() if v is not None})
         elif call is not None:
             write("\n" + "\n".join(_call_lines(call)))
-    if not diagnosis.feasible:
+    if not diagnosis.feasible or (diagnosis.structure and diagnosis.structure.refused):
         return 1
     if fs is not None:
         refuse_wide(fs)
@@ -204,7 +205,7 @@ def _tables(model: Model, fs: FeasibleSet, objective: bool) -> str:
             *_limits(low, high, info.equality, domains.get(info.name, REAL)),
             info.source or "-",
         )
-        for info, low, high in zip(fs.rows, fs.lower, fs.upper, strict=True)
+        for info, low, high in _rows(fs)
     ]
     text = f"{model.name}: {model.n_variables} variables, {len(rows)} rows\n\n"
     text += model_variables(model.variables)
@@ -213,6 +214,19 @@ def _tables(model: Model, fs: FeasibleSet, objective: bool) -> str:
         text += "\n\n" + text_table(("row", "kind", "lower", "upper", "source"), rows)
     text += model_formulas(model, objective)
     return text + "".join(f"\nnote: {note}" for note in fs.notes)
+
+
+def _rows(fs: FeasibleSet) -> Iterator[tuple[RowInfo, float, float]]:
+    """Yield all rows with their limits; equations that a run solves are rows here, too."""
+    if fs.whole is None:
+        yield from zip(fs.rows, fs.lower.tolist(), fs.upper.tolist(), strict=True)
+        return
+    limits = fs.whole.limits
+    for info, low, high in zip(fs.whole.bounds, limits.low, limits.high, strict=True):
+        if np.isfinite(low) or np.isfinite(high):
+            yield info, low, high
+    rows = fs.whole.rows, limits.row_low.tolist(), limits.row_high.tolist()
+    yield from zip(*rows, strict=True)
 
 
 def _quantities(model: Model) -> dict[str, Any]:

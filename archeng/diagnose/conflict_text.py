@@ -37,6 +37,7 @@ def conflict_text(conflict: Conflict, i: int, total: int) -> str:
     lines = [f"{title}: {what} ({certain})", *(f"  {line}" for line in table.splitlines())]
     if conflict.assumed:
         lines.append(f"  given that {listed(conflict.assumed)}")
+    lines += [f"  {conflict.note}"] if conflict.note else []
     lines += [f"  {m.name}: {m.note}" for m in conflict.members if m.note]
     return "\n".join([*lines, *_ways_out(conflict)])
 

@@ -30,6 +30,7 @@ from archeng.sampling.spread import farthest
 from archeng.settings import Settings
 
 _STARTS = 8  # searches for a first design
+_TRIES = 4  # designs that are looked for if each point is a solution of many equations
 _ITERATIONS = 60  # of IPOPT in a repair of the last resort
 LAST_SEARCHES = 90
 """Searches that :meth:`DesignSearch.last_resort` makes before it gives up."""
@@ -47,16 +48,22 @@ class DesignSearch:
 
     ``places`` are the positions of its free variables in the system, which may have more: compiling
     fixes a variable if constraints leave it one value. ``implied`` names the rows that compiling
-    has found to be equalities.
+    has found to be equalities. A model with many equations is searched in its independent
+    variables; the others are ``followed``.
     """
 
     def __init__(self, system: LimitSystem, compiled: FeasibleSet) -> None:
         self._system = system
-        self.places = [system.free.index(int(i)) for i in compiled.free]
+        whole = compiled.free if compiled.whole is None else compiled.whole.free
+        place = {i: k for k, i in enumerate(system.free)}
+        self.places = [place[int(i)] for i in whole]
+        self._own = [place[int(i)] for i in compiled.free]
+        self._reduced = compiled.whole is not None
+        self.followed = set(self.places) - set(self._own)
         self.implied = {row.name for row in compiled.rows if row.implied}
         low, high = compiled.box()
-        scale = np.where(np.isnan(compiled.scale), system.scale[self.places], compiled.scale)
-        center = np.clip(system.center[self.places], low, high)
+        scale = np.where(np.isnan(compiled.scale), system.scale[self._own], compiled.scale)
+        center = np.clip(system.center[self._own], low, high)
         start = np.where(np.isnan(compiled.start), center, compiled.start)
         fs = replace(compiled, start=start, scale=scale)
         self._repairer = Repairer(fs, Settings())
@@ -64,17 +71,16 @@ class DesignSearch:
 
     def designs(self, oracle: Oracle, k: int, rng: np.random.Generator) -> Floats:
         """Up to k feasible designs (k, n) of the system, as different as possible, or none."""
-        repairer, wide, places = self._repairer, self._wide, self.places
-        point = oracle.ask(self._system.everything, _STARTS).point
-        first = None if point is None else repairer.repair(point[places], wide)
-        if first is None or not first.feasible:
+        repairer, wide = self._repairer, self._wide
+        first = self._first(oracle)
+        if first is None:
             return np.zeros((0, self._system.n))
-        designs = [first.x]
-        for x in self._system.sample_inside(2 * k, rng)[:, places]:
+        designs, tries = [first], min(k, _TRIES) if self._reduced else k
+        for x in self._system.sample_inside(2 * tries, rng)[:, self._own]:
             moved = repairer.towards(x, wide, designs[0])
             if moved.feasible:
                 designs.append(moved.x)
-        for _ in range(k):
+        for _ in range(tries):
             i, j = rng.integers(len(designs), size=2)
             between = designs[i] + rng.uniform(-0.1, 1.1) * (designs[j] - designs[i])
             moved = repairer.towards(between, wide, designs[i])
@@ -82,6 +88,19 @@ class DesignSearch:
                 designs.append(moved.x)
         points = np.array(designs)
         return self._full(points[farthest(wide.whiten(points), k, 0)[0]])
+
+    def _first(self, oracle: Oracle) -> Floats | None:
+        """Return a feasible point; where equations were solved, the search begins there."""
+        repairer, wide = self._repairer, self._wide
+        if self._reduced:
+            repair = repairer.repair(repairer.feasible_set.start, wide)
+            if repair.feasible:
+                return repair.x
+        point = oracle.ask(self._system.everything, _STARTS).point
+        if point is None:
+            return None
+        repair = repairer.repair(point[self._own], wide)
+        return repair.x if repair.feasible else None
 
     def last_resort(self, k: int, rng: np.random.Generator) -> Floats:
         """Search as a run would: feasible designs (k, n), or none."""
@@ -94,17 +113,14 @@ class DesignSearch:
 
     def _full(self, points: Floats) -> Floats:
         """Points of the system (k, n) from points of the compiled model."""
-        template = self._repairer.feasible_set.template[list(self._system.free)]
-        full = np.tile(template, (len(points), 1))
-        full[:, self.places] = points
-        return full
+        return np.asarray(self._repairer.feasible_set.expand(points)[:, list(self._system.free)])
 
     def regions(self, designs: Floats) -> tuple[tuple[Region, ...], bool]:
         """Pieces of the feasible set in which the designs (k, n) lie, largest first.
 
         The second answer says whether all pairs of pieces were tried.
         """
-        groups, all_tried = self._pieces(designs[:, self.places])
+        groups, all_tried = self._pieces(designs[:, self._own])
         system, regions = self._system, []
         for members in (designs[group] for group in groups):
             ends = zip(members.min(axis=0).tolist(), members.max(axis=0).tolist(), strict=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from archeng.diagnose.conflict_text import MOST, conflict_text, listed
+from archeng.diagnose.structure import Block, Structure
+from archeng.diagnose.structure_text import structure_text
 
 _TITLES = {  # findings of a diagnosis in the order of its text
     "unlimited": "variables that nothing limits",
@@ -18,6 +20,7 @@ _TITLES = {  # findings of a diagnosis in the order of its text
     "badly_scaled": "badly scaled",
     "unusable": "values that no design can take",
 }
+_WHOLE = 40  # variables of a design up to which all are shown, not the independent ones only
 _OF_DISCRETE = ("discrete_variables", "unusable")  # fields that models of real variables lack
 
 
@@ -90,12 +93,18 @@ class Conflict:
         together.
     minimal : bool
         Whether each member has a witness.
+    note : str
+        What the structure of its equations says: that one is too many, or that they are a loop.
+    loop : Block or None
+        That loop.
     """
 
     members: tuple[Member, ...]
     assumed: tuple[str, ...]
     proof: str
     minimal: bool
+    note: str = ""
+    loop: Block | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,12 +124,16 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worth knowing about a row or a variable; ``proved`` or only sampled."""
+    """Something worth knowing about a row or a variable; ``proved`` or only sampled.
+
+    ``others`` names further rows that it is about.
+    """
 
     name: str
     text: str
     source: str = ""
     proved: bool = True
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -199,6 +212,10 @@ class Diagnosis:
         those of the model with all variables real.
     unusable : tuple of Finding
         Values of discrete variables that no design can take, by proof.
+    structure : Structure or None
+        What the equations determine; None without equations.
+    left_out : tuple of str
+        What was not looked for because the model is large.
     """
 
     name: str
@@ -223,6 +240,8 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     discrete_variables: int = 0
     unusable: tuple[Finding, ...] = ()
+    structure: Structure | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def conflict(self) -> Conflict | None:
@@ -235,12 +254,14 @@ class Diagnosis:
         return {name: _plain(value) for name, value in vars(self).items() if name not in skipped}
 
     def __str__(self) -> str:
-        parts = [_freedom(self)] if self.feasible else []
+        parts = [structure_text(self.structure, _freedom(self) if self.feasible else "")]
         parts.append(_verdict(self))
         total = len(self.conflicts)
         parts += [conflict_text(c, i, total) for i, c in enumerate(self.conflicts, start=1)]
         parts.append("\n".join((*_share(self), *_regions(self))))
         parts += [_findings(title, getattr(self, name)) for name, title in _TITLES.items()]
+        if self.left_out:
+            parts.append(f"not looked for in a model of this size: {', '.join(self.left_out)}")
         return "\n\n".join(part for part in parts if part)
 
 
@@ -259,7 +280,13 @@ def _plain(value: Any) -> Any:
 
 def _verdict(d: Diagnosis) -> str:
     if d.design is not None:
-        lines = [f"  {name} = {_value(value)}" for name, value in d.design.items()]
+        s = d.structure
+        chosen = () if s is None else (*s.named, *s.chosen)
+        shown = [name for name in d.design if name in chosen] if len(d.design) > _WHOLE else []
+        shown = shown or list(d.design)
+        lines = [f"  {name} = {_value(d.design[name])}" for name in shown]
+        rest = len(d.design) - len(shown)
+        lines += [f"  and {rest} variables that follow from these"] if rest else []
         return "\n".join(["feasible design: found", *lines])
     if d.proof:
         even = ""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from archeng.diagnose.diagnosis import Diagnosis
+from archeng.diagnose.equations import compiled_model
 from archeng.diagnose.integrality import (
     FIRST,
     design_by_name,
@@ -23,7 +24,7 @@ from archeng.diagnose.limits import LimitSystem
 from archeng.diagnose.oracle import Oracle
 from archeng.distribution import initial_distribution
 from archeng.errors import InfeasibleModelError, ModelError
-from archeng.model import FeasibleSet, Model, compile_model
+from archeng.model import FeasibleSet, Model
 from archeng.model.domain import Domain, Kind
 from archeng.model.variable import Floats
 from archeng.repair import Repairer, make_repairer
@@ -152,7 +153,7 @@ class _Search:
 
 def _search_of(model: Model, system: LimitSystem) -> _Search:
     try:
-        fs = compile_model(model)
+        fs = compiled_model(model)
     except InfeasibleModelError:
         return _Search(system, None)
     except ModelError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,12 +16,16 @@ from archeng.diagnose.conflict import Core, find_core, find_cores
 from archeng.diagnose.designs import LAST_SEARCHES, DesignSearch, feasible_share
 from archeng.diagnose.diagnosis import Conflict, Diagnosis
 from archeng.diagnose.discrete import at_levels, list_texts
+from archeng.diagnose.equations import Equations, compiled_form, equations_of
 from archeng.diagnose.explain import explained
 from archeng.diagnose.intervals import inner_box
+from archeng.diagnose.large import examine_large, is_large
 from archeng.diagnose.limits import LimitKind, LimitSystem, system_of
+from archeng.diagnose.loops import with_structure
 from archeng.diagnose.oracle import Oracle
+from archeng.diagnose.structure import structure_of
 from archeng.errors import ModelError
-from archeng.model import FeasibleSet, Model, as_model, check_import_options, compile_model
+from archeng.model import Model, as_model, check_import_options
 from archeng.model.variable import Floats
 
 _DESIGNS = 24  # feasible designs that are looked for
@@ -78,14 +81,32 @@ def diagnose(
 def _examine(model: Model, seed: int, samples: int) -> Diagnosis:
     if not model.variables:
         raise ModelError(f"Model {model.name!r} has no variables; add some with model.variable().")
+    equations = equations_of(model)
     if not any(variable.domain.is_discrete for variable in model.variables):
-        return _examine_real(model, seed, samples)[0]
-    diagnosis, oracle = _examine_real(model.relaxed(), seed, samples, list_texts(model))
-    return at_levels(model, diagnosis, oracle, np.random.default_rng(seed))
+        if is_large(model):
+            return _examine_large(model, equations, seed, samples)
+        return _examine_real(model, equations, seed, samples)[0]
+    real = _examine_real(model.relaxed(), equations, seed, samples, list_texts(model))
+    diagnosis = at_levels(model, *real, np.random.default_rng(seed))
+    return replace(
+        diagnosis, structure=structure_of(equations, model.independents, compiled_form(model))
+    )
+
+
+def _examine_large(model: Model, equations: Equations, seed: int, samples: int) -> Diagnosis:
+    def part(rows: Model) -> Diagnosis:
+        own = equations_of(rows)
+        return _examine_real(rows, own, seed, samples)[0]
+
+    return examine_large(model, equations, seed, part)
 
 
 def _examine_real(
-    model: Model, seed: int, samples: int, lists: Mapping[int, str] = MappingProxyType({})
+    model: Model,
+    equations: Equations,
+    seed: int,
+    samples: int,
+    lists: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[Diagnosis, Oracle]:
     """Examine a model of real variables; the bounds of some are ends of lists."""
     rng = np.random.default_rng(seed)
@@ -97,9 +118,7 @@ def _examine_real(
     edges = system.sample_edges(samples // 4, rng)
     points = np.vstack((system.sample_inside(samples // 2, rng), sampled, edges))
     oracle = Oracle(system, points, rng)
-    compiled: FeasibleSet | None = None
-    with contextlib.suppress(ModelError):  # a contradiction, or nothing is free
-        compiled = compile_model(model)
+    compiled = compiled_form(model)
     search = None if compiled is None else DesignSearch(system, compiled)
     designs = _only_point(oracle) if search is None else search.designs(oracle, _DESIGNS, rng)
     cores: list[Core] = []
@@ -108,17 +127,22 @@ def _examine_real(
         if search is not None and not any(core.certain for core in cores):
             oracle.attempts += LAST_SEARCHES
             designs = search.last_resort(_DESIGNS, rng)
+    followed = set[int]() if search is None else search.followed
     common: dict[str, Any] = {
         "name": system.name,
         "equalities": sum(quantity.equality for quantity in system.quantities),
         "attempts": oracle.attempts,
         "badly_scaled": tuple(findings.badly_scaled(system, sampled[:_SCALING_POINTS])),
         "undefined": tuple(findings.undefined(system, sampled, edges)),
-        "unlimited": tuple(findings.unlimited(oracle, designs)),
+        "unlimited": tuple(findings.unlimited(oracle, designs, followed)),
         "notes": () if compiled is None else compiled.notes,
+        "structure": structure_of(equations, model.independents, compiled),
     }
     if len(designs) == 0:
-        return _infeasible(oracle, cores, common), oracle
+        found = _infeasible(oracle, cores, common)
+        given = equations.given(model.independents)
+        conflicts = (with_structure(c, given, system) for c in found.conflicts)
+        return replace(found, conflicts=tuple(conflicts)), oracle
     common["share"] = feasible_share(system, samples, rng)
     return _feasible(oracle, search, designs, common), oracle
 
@@ -135,7 +159,8 @@ def _only_point(oracle: Oracle) -> Floats:
 def _infeasible(oracle: Oracle, cores: list[Core], common: dict[str, Any]) -> Diagnosis:
     system = oracle.system
     conflicts = [explained(oracle, core) for core in cores] or [_no_room(oracle)]
-    dependent = list(findings.dependent(system, oracle.least_excess()[0], range(system.n)))
+    least = oracle.least_excess()[0][None, :]
+    dependent = list(findings.dependent(system, least, range(system.n)))
     return Diagnosis(
         feasible=False,
         design=None,
@@ -179,15 +204,17 @@ def _feasible(
     oracle: Oracle, search: DesignSearch | None, designs: Floats, common: dict[str, Any]
 ) -> Diagnosis:
     free = [] if search is None else search.places
-    dependent = tuple(findings.dependent(oracle.system, designs[0], free))
-    independent = common["equalities"] - len(dependent)
+    system = oracle.system
+    fixed_too = list(findings.dependent(system, designs, free))
+    dependent = tuple(findings.dependent(system, designs, range(system.n)))
+    independent = common["equalities"] - len(fixed_too)
     if search is not None:
         common["regions"], common["all_regions_tried"] = search.regions(designs)
         common["redundant"] = tuple(findings.redundant(oracle, designs))
         common["always_active"] = tuple(findings.always_active(oracle, designs, search.implied))
     return Diagnosis(
         feasible=True,
-        design=oracle.system.by_name(designs[0]),
+        design=system.by_name(designs[0]),
         proof="",
         conflicts=(),
         free_variables=len(free),

@@ -15,18 +15,21 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from archeng.diagnose.conflict_text import listed
 from archeng.diagnose.diagnosis import Finding
 from archeng.diagnose.explain import statement
-from archeng.diagnose.graph import Graph, denominators
+from archeng.diagnose.graph import denominators
 from archeng.diagnose.intervals import proves_conflict
 from archeng.diagnose.limits import Bools, Limit, LimitKind, LimitSystem
 from archeng.diagnose.oracle import Oracle
+from archeng.diagnose.rank import MOST_RANKED, dependent_rows
 from archeng.model.variable import Floats
 
-_DEPENDENT = 1e-8  # an equality whose gradient is this near to those of the others
+_LOOKED_AT = 3  # designs at which gradients of equalities are looked at
 _FAR = 1e4  # how many scales away a variable must get to count as unlimited
 _AT_LIMIT = 1e-6  # a limit with less room than this is reached, in sizes of its quantity
 _TRIED = 40  # limits that are tried by local search
+_AFFORDABLE = 2000  # the same times the rows of the model
 _STEP = 1e-3  # how far a row must get away from its limit, in its size
 _SAME = 1e-9  # numbers this near to each other are the same, in the size of the row
 _LARGEST = 1500  # operations of all rows up to which intervals are tried on all of them
@@ -38,29 +41,32 @@ _CURVES = 1e9  # ratio of the steepest to the flattest gradient in the box that 
 # -- structure ---------------------------------------------------------------------------------
 
 
-def dependent(system: LimitSystem, point: Floats, free: Sequence[int]) -> Iterator[Finding]:
-    """Equalities whose gradients in the free variables, at a point, depend on those before."""
+def dependent(system: LimitSystem, points: Floats, free: Sequence[int]) -> Iterator[Finding]:
+    """Equalities whose gradients in the free variables depend on those before, at some points.
+
+    A few of the points (k, n) are looked at. At one alone, gradients may happen to depend.
+    """
     rows = [j for j in range(system.m) if system.quantities[j].equality]
-    if not rows:
+    if not 0 < len(rows) <= MOST_RANKED:
         return
-    jacobian = np.asarray(system.jacobian(point).full(), dtype=float)
-    gradients = (jacobian[rows] * system.scale)[:, list(free)]
-    gradients = np.where(np.isfinite(gradients), gradients, 0.0)
-    basis = np.zeros((0, len(free)))
-    for row, gradient in zip(rows, gradients, strict=True):
-        length = np.linalg.norm(gradient)
-        unit = gradient / length if length > 0 else gradient
-        for _ in range(2):  # twice, for rounding errors
-            unit = unit - (basis @ unit) @ basis
-        left = np.linalg.norm(unit)
-        if left > _DEPENDENT:
-            basis = np.vstack((basis, unit / left))
-        else:
-            yield _about(system, row, "follows from the other equalities, or contradicts them")
+    found: dict[int, tuple[int, ...]] | None = None
+    for point in points[:_LOOKED_AT]:
+        jacobian = np.asarray(system.jacobian(point).full(), dtype=float)
+        here = dependent_rows((jacobian[rows] * system.scale)[:, list(free)])
+        found = here if found is None else {j: found[j] for j in found if j in here}
+        if not found:
+            return
+    for j, partners in (found or {}).items():
+        names = tuple(system.quantities[rows[i]].name for i in partners)
+        text = f"follows from {listed(names)}" if names else "no variable changes it"
+        yield replace(_about(system, rows[j], text), others=names)
 
 
-def unlimited(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
-    """Variables that can go to infinity, judged from feasible designs (k, n), possibly none."""
+def unlimited(oracle: Oracle, designs: Floats, followed: Collection[int] = ()) -> Iterator[Finding]:
+    """Variables that can go to infinity, judged from feasible designs (k, n), possibly none.
+
+    Variables that follow from others, by their positions, are not tried.
+    """
     system = oracle.system
     occurring = {i for j in range(system.m) for i in system.quantities[j].variables}
     for i in range(system.n):
@@ -70,7 +76,8 @@ def unlimited(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
             f"no limit {way} ({how})"
             for side, bound, way in ((-1, system.lower[i], "below"), (1, system.upper[i], "above"))
             if not np.isfinite(bound)
-            and (idle or (len(designs) and _escapes(oracle, i, side, designs[0])))
+            and (idle or (len(designs) and i not in followed))
+            and (idle or _escapes(oracle, i, side, designs[0]))
         ]
         if texts:
             yield _about(system, system.m + i, "; ".join(texts), idle)
@@ -113,7 +120,7 @@ def redundant(oracle: Oracle, designs: Floats) -> Iterator[Finding]:
         if why:
             yield _about_limit(system, k, why, True)
             rest = others
-        elif not reached[k] and tried < _TRIED:
+        elif not reached[k] and tried < min(_TRIED, _AFFORDABLE // system.m):
             tried += 1
             beyond = system.with_limit(k, side=-system.limits[k].side)
             if not oracle.reaches(beyond, _by_room(system, k, designs)[::-1][:2]):
@@ -225,7 +232,7 @@ def undefined(system: LimitSystem, inside: Floats, edges: Floats) -> Iterator[Fi
         bad = ~np.isfinite(values[:, j])
         if bad.any():
             why, point = _reason(system, j, points[bad]), points[int(np.argmax(bad))]
-        elif (pole := _pole(system.graphs[j], system.n, points)) is not None:
+        elif (pole := _pole(system, j, points)) is not None:
             why, point = "division by a quantity that changes its sign", pole
         else:
             continue
@@ -246,11 +253,16 @@ def _reason(system: LimitSystem, row: int, points: Floats) -> str:
     return ", ".join(dict.fromkeys(reasons)) or "division by zero, or a number too large"
 
 
-def _pole(graph: Graph | None, n: int, points: Floats) -> Floats | None:
-    """Point at which a denominator is nearest to zero, if it takes both signs."""
-    x = ca.SX.sym("x", n)
-    for expression in () if graph is None else denominators(graph, x):
-        value = ca.Function("d", [x], [expression])(points.T).full().ravel()
+def _pole(system: LimitSystem, row: int, points: Floats) -> Floats | None:
+    """Point at which a denominator of a row is nearest to zero, if it takes both signs."""
+    graph, own = system.graphs[row], list(system.quantities[row].variables)
+    if graph is None or not own:
+        return None
+    symbols, x = ca.SX.sym("x", len(own)), ca.SX.zeros(system.n)
+    for k, i in enumerate(own):
+        x[i] = symbols[k]
+    for expression in denominators(graph, x):
+        value = ca.Function("d", [symbols], [expression])(points[:, own].T).full().ravel()
         good = value[np.isfinite(value)]
         if len(good) and good.min() < 0 < good.max():
             return np.asarray(points[int(np.nanargmin(np.abs(value)))], dtype=float)
