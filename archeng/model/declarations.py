@@ -187,7 +187,7 @@ class Declarations:
 
     @property
     def independents(self) -> tuple[int, ...]:
-        """Positions of the named independent variables in the flat vector, empty if none is named."""
+        """Positions of the named independent variables in the flat vector, if there are any."""
         return self._independents
 
     @property
