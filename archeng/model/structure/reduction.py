@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from archeng.blas import one_thread
 from archeng.model.structure.anchor import find_anchor
 from archeng.model.structure.dependents import Dependents, Split
 from archeng.model.structure.incidence import Indices
@@ -42,6 +43,7 @@ def is_reduced(n_equations: int, n_free: int, named: bool) -> bool:
     return named or (n_equations >= LEAST_EQUATIONS and 2 * n_equations >= n_free)
 
 
+@one_thread
 def chosen_dependents(whole: Whole, model: str) -> Dependents | None:
     """Choose the independents and solve the equations; None if no solution is found.
 
@@ -135,9 +137,7 @@ def _better(
         if start is None or not np.all(np.isfinite(start.tangent)):
             at = sparse.csr_array(whole.system.jacobian.matrix(anchor))[equations]
             return ranked_split(at, limits.scale, equations, whole.independent)
-        return exchanged(
-            split, start.tangent, found.columns, limits.scale, whole.may_move, bounded
-        )
+        return exchanged(split, start.tangent, found.columns, limits.scale, whole.may_move, bounded)
 
 
 def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
