@@ -91,7 +91,9 @@ def matched_split(
 def split_of(size: int, dependent: Indices, equations: Indices) -> Split:
     """Return the split of so many variables with these dependent ones."""
     independent = np.setdiff1d(np.arange(size), dependent)
-    return Split(independent, np.asarray(dependent, np.intp), np.asarray(equations, np.intp))
+    # In one order, by which a choice that was stored is put together again, to the last bit.
+    ordered = np.sort(np.asarray(dependent, np.intp))
+    return Split(independent, ordered, np.asarray(equations, np.intp))
 
 
 def _weights(J: Any, curved: Booleans, scale: Floats, added: Floats) -> Any:
