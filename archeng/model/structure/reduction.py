@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from archeng.blas import one_thread
+from archeng.errors import InfeasibleModelError
 from archeng.model.structure.anchor import find_anchor
 from archeng.model.structure.dependents import Dependents, Split
 from archeng.model.structure.incidence import Indices
@@ -33,6 +34,7 @@ LEAST_EQUATIONS = 30
 SINGULAR = 10.0
 """Scaled slope at the best design from which on a run chooses other independents."""
 _MUCH_BETTER = 3.0  # factor by which others must be better
+_NAMED = 5  # equations in a message
 _TRIES = 3  # of choosing anew, at the point that the last choice has led to
 
 
@@ -72,6 +74,23 @@ def chosen_dependents(whole: Whole, model: str) -> Dependents | None:
         split = better
     found = _dependents(whole, split, anchor)
     return None if found.start is None else found
+
+
+def unsolved(whole: Whole, model: str) -> InfeasibleModelError:
+    """Return the error of equations that have no solution that is found."""
+    limits = whole.limits
+    with np.errstate(all="ignore"):
+        off = np.abs(whole.system.values(limits.first) - limits.middle) / limits.half
+    equations = np.flatnonzero(limits.equality)
+    worst = equations[np.argsort(-np.nan_to_num(off[equations], nan=np.inf))[:_NAMED]]
+    names = [str(whole.rows[j]) for j in worst]
+    return InfeasibleModelError(
+        f"No solution of the {len(equations)} equations of model {model!r} was found, neither by "
+        "Newton's method nor by IPOPT, beginning at the given values of the variables. There they "
+        f"are worst for {'; '.join(names)}. Give the variables a start= (in Pyomo: initialize=) "
+        "near a solution; `archeng check` says whether there are too many equations.",
+        names,
+    )
 
 
 def dependents_of(whole: Whole, choice: Choice) -> Dependents:
