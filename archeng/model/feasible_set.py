@@ -189,12 +189,16 @@ class FeasibleSet:
         return np.array([number[row.name] for row in self.rows], dtype=np.intp)
 
     def begin_at(self, full: Floats) -> None:
-        """Let solutions of the equations begin at a full vector.
+        """Let solutions of the equations begin at a full vector, if they have one from there.
 
-        Only a run calls it, between generations.
+        Only a run calls it, when it begins and between generations.
         """
-        if self.dependents is not None and self.whole is not None:
-            self.dependents.move(full[self.whole.free])
+        if self.dependents is None or self.whole is None:
+            return
+        before = self.dependents.anchor
+        self.dependents.move(full[self.whole.free])
+        if self.dependents.start is None:
+            self.dependents.move(before)
 
     def is_far(self, full: Floats) -> bool:
         """Whether a full vector is not where solutions of equations begin."""

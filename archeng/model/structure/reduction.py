@@ -7,7 +7,6 @@ engineer names independents. All others are searched in all their variables.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,6 @@ from archeng.model.structure.independents import (
 )
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.variable import Floats
-
-logger = logging.getLogger("archeng")
 
 LEAST_EQUATIONS = 30
 """Equalities from which on a model is searched in its independent variables."""
