@@ -236,6 +236,17 @@ class Ledger:
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
 
+    def change_space(self, space: Space) -> None:
+        """Take other variables as the free ones from now on."""
+        self._space, self._slopes, self._index = space, None, {}
+        calls, self.calls[:] = list(self.calls), []
+        self._points = np.empty((len(self._points), space.n))
+        for call in calls:
+            self._extend_arrays(call, call.good and call.max_violation == 0)
+            if self._reuse:
+                self._index[space.key(call.x)] = len(self.calls)
+            self.calls.append(call)
+
     def forget_failed(self) -> None:
         """Let the failed calls of the open generation be made again."""
         self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}

@@ -87,6 +87,9 @@ class Result:
         while these are held.
     neighbours : tuple of NeighbourAtBest
         The next values of discrete variables, and which explicit constraints they would violate.
+    independents : tuple of str
+        The variables that were searched, if equations were solved for the others; else empty. The
+        equations are not among the rows.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
     """
@@ -112,6 +115,7 @@ class Result:
     objective_formula: str = ""
     sensitivities: tuple[ParameterSensitivity, ...] = ()
     neighbours: tuple[NeighbourAtBest, ...] = ()
+    independents: tuple[str, ...] = ()
 
     @property
     def design(self) -> Design:

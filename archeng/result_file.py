@@ -33,8 +33,9 @@ def write_result(result: Any, path: str | Path) -> None:
     data = {"format": _FORMAT, "version": _VERSION, **_encoded(result)}
     if has_discrete(result.variables):
         data[_BY_NAME] = _encoded(_design(result))
-    if not data["neighbours"]:
-        del data["neighbours"]  # only with discrete variables
+    for name in ("neighbours", "independents"):  # only with discrete variables, and equations
+        if not data[name]:
+            del data[name]
     text = json.dumps(data, allow_nan=False)
     try:
         file_path("path", path, ResultFileError).write_text(text, encoding="utf-8")

@@ -271,8 +271,9 @@ def stand_ins(objectives: Floats, order: Any) -> Floats:
 
 
 def _compiled(model: Any) -> FeasibleSet:
-    """Compile a model of real variables."""
-    fs = compile_model(as_model(model, objective=False))
+    """Compile a model of real variables; dependent ones only if independents were named."""
+    own = as_model(model, objective=False)
+    fs = compile_model(own, eliminate=bool(own.independents))
     refuse_wide(fs)
     if fs.lattice is not None:
         names = [fs.free_names[i] for i in fs.lattice.positions]

@@ -34,6 +34,7 @@ from archeng.model.pyomo import (
 )
 from archeng.model.quantities import RESERVED, Output, Parameter
 from archeng.model.same_rows import Translation, translation
+from archeng.model.structure.reduction import rechosen
 from archeng.model.structure.whole import Choice
 from archeng.model.table_symbol import TableSymbol
 from archeng.model.tables import (
@@ -102,6 +103,7 @@ __all__ = [
     "number",
     "of_casadi",
     "plain_values",
+    "rechosen",
     "refuse_wide",
     "rounded",
     "serialized",

@@ -31,8 +31,14 @@ from archeng.model.structure.anchor import Limits
 from archeng.model.structure.dependents import Dependents
 from archeng.model.structure.formula_rows import reduced_functions
 from archeng.model.structure.reduced import reduced_set
-from archeng.model.structure.reduction import chosen_dependents, dependents_of, is_reduced
+from archeng.model.structure.reduction import (
+    chosen_dependents,
+    dependents_of,
+    is_reduced,
+    unsolved,
+)
 from archeng.model.structure.system import RowSystem
+from archeng.model.structure.tears import torn_variables
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.tolerance import Neighbourhood, default_half_widths, neighbourhood
 from archeng.model.undefined import free_formulas
@@ -41,6 +47,7 @@ from archeng.model.variable import Floats, stacked
 logger = logging.getLogger("archeng")
 
 _UNSOLVED = "no solution of its equations was found; all variables are searched"
+_MOST_DENSE = 1000  # variables of a model with many equations that are searched all the same
 _Implied = tuple[float, float]  # the value of an equality and its half-width
 _SMOOTH = frozenset(
     (
@@ -147,6 +154,8 @@ def _compile(
         )
         if dependents is not None:
             return _reduced(model, whole, dependents, notes)
+        if len(free) > _MOST_DENSE:
+            raise unsolved(whole, model.name)
         notes.append(_UNSOLVED)
         logger.warning("%s: %s", model.name, _UNSOLVED)
     if implied is None:
@@ -210,6 +219,7 @@ def _whole(
             scale=near.scale,
         ),
         independent=independent | np.array(discrete)[free],
+        torn=torn_variables(model, free, sum(r.info.equality for r in rows)),
     )
 
 

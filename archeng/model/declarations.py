@@ -187,7 +187,7 @@ class Declarations:
 
     @property
     def independents(self) -> tuple[int, ...]:
-        """Places of the named independent variables in the flat vector; empty: none is named."""
+        """Positions of the named independent variables in the flat vector, if there are any."""
         return self._independents
 
     @property

@@ -180,13 +180,25 @@ class FeasibleSet:
         split, anchor = self.dependents.split, self.whole.expand(self.dependents.anchor)
         return Choice(self.whole.free[split.independent], split.equations, anchor)
 
-    def begin_at(self, full: Floats) -> None:
-        """Let solutions of the equations begin at a full vector.
+    @cached_property
+    def row_numbers(self) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """Numbers (m,) of the rows by which records name them, whatever is independent."""
+        if self.whole is None:
+            return np.arange(self.m)
+        number = {row.name: j for j, row in enumerate(self.whole.all_rows)}
+        return np.array([number[row.name] for row in self.rows], dtype=np.intp)
 
-        Only a run calls it, between generations.
+    def begin_at(self, full: Floats) -> None:
+        """Let solutions of the equations begin at a full vector, if they have one from there.
+
+        Only a run calls it, when it begins and between generations.
         """
-        if self.dependents is not None and self.whole is not None:
-            self.dependents.move(full[self.whole.free])
+        if self.dependents is None or self.whole is None:
+            return
+        before = self.dependents.anchor
+        self.dependents.move(full[self.whole.free])
+        if self.dependents.start is None:
+            self.dependents.move(before)
 
     def is_far(self, full: Floats) -> bool:
         """Whether a full vector is not where solutions of equations begin."""
@@ -218,6 +230,14 @@ class FeasibleSet:
         if found is None:
             return np.full_like(own, np.nan)
         return np.asarray(gradient[self.whole.free] @ found.slopes)
+
+    def formulas_at(self, full: Floats, z: Floats) -> tuple[float, Floats]:
+        """Objective and rows by the formulas, at a full vector with outputs z (q,)."""
+        assert self.formulas is not None
+        if self.whole is None or self.formulas.whole is None:
+            return self.formulas.at(self.reduce(full), z)
+        (values,) = self.formulas.whole(full[self.whole.free], z)
+        return float(values[0]), values[1:]
 
     def box(self) -> tuple[Floats, Floats]:
         """Lower and upper bound of each free variable, infinite where there is none."""
@@ -296,6 +316,13 @@ class FeasibleSet:
                 np.full_like(violations, np.inf) if off and violations is not None else violations
             )
         return self.violations(x) if np.array_equal(self.expand(x), full) else None
+
+    def still_holds(self, full: Floats) -> bool:
+        """Whether a feasible point still is one, as a full vector.
+
+        Solutions of equations may differ in their last digits from when it was certified.
+        """
+        return self.whole is None or not np.any(self.violations_in_full(full))
 
     def violations_of(self, values: Floats) -> Floats:
         """Violation (m,) of given row values (m,); infinite where a value is not finite."""

@@ -94,11 +94,14 @@ class Formulas(FormulaTexts):
     uses : ndarray of bool, shape (1 + m, q)
         Which outputs are in the objective and in the rows.
     pieces : Pieces
+    whole : FastFunction or None
+        The same as ``values`` with dependent variables among x, if there are any.
     """
 
     values: FastFunction
     uses: NDArray[np.bool_]
     pieces: Pieces
+    whole: FastFunction | None = None
 
     @cached_property
     def texts(self) -> FormulaTexts:
@@ -137,6 +140,7 @@ class FormulaFunctions(NamedTuple):
     values: FastFunction
     pieces: FastFunction
     hessian: FastFunction
+    whole: FastFunction | None = None
 
 
 def dense_functions(formulas: Any, pieces: Any, x: Any, z: Any) -> FormulaFunctions:
@@ -195,6 +199,7 @@ def compile_formulas(
             smooth=smooth,
         ),
         objective_name=model.objective_name,
+        whole=functions.whole,
     )
 
 

@@ -18,10 +18,12 @@ from archeng.report.html import Html, facts, paragraph, picture, table
 from archeng.report.neighbours import NEIGHBOUR_HEADER, held_text, neighbour_cells
 from archeng.report.text import (
     OUTPUT_HEADER,
+    dependents_text,
     formulas_of,
     gain_text,
     optimality_text,
     output_cells,
+    shown_variables,
     simulated_table,
     variable_cells,
 )
@@ -29,6 +31,7 @@ from archeng.result import Result
 
 _BEST = 10  # designs in the table of the best
 _COLUMNS = 8  # variables in that table
+_DEPENDENTS = 200  # variables that follow from others in the table, at most
 _DIGITS = 5  # of real numbers in it
 _NAMES = 10  # active constraints that are named
 _AT_BOUND = 1e-6  # nearer to a bound than this, relative to the distance of the bounds: at it
@@ -79,7 +82,7 @@ def best_design(result: Result) -> list[Html]:
     if not math.isfinite(result.fun):
         return [paragraph(f"There is none: {result.status.value}.")]
     sense = "maximised" if result.maximize else "minimised"
-    variables = result.variables_at_best
+    variables = shown_variables(result, _DEPENDENTS)
     places = [_place(v.value, v.lower, v.upper) if v.domain.is_ordered else None for v in variables]
     bounds = [_at_bound(place) for place in places]
     rows = [(*variable_cells(v), bound) for v, bound in zip(variables, bounds, strict=True)]
@@ -90,6 +93,8 @@ def best_design(result: Result) -> list[Html]:
         paragraph(f"Objective{named}: {result.fun:.10g} ({sense})."),
         table("Variables", header, rows, "lrlrrl", marked, places),
     ]
+    if result.independents:
+        elements.append(paragraph(f"Of these {dependents_text(result, _DEPENDENTS)}."))
     if result.simulated:
         columns, cells = simulated_table(result)
         violated = [k for k, s in enumerate(result.simulated) if not s.holds]

@@ -23,6 +23,7 @@ from archeng.surrogate import Neighbourhood, Optimality
 
 PARAMETER_HEADER = ("parameter", "value", "unit", "best objective per unit")
 OUTPUT_HEADER = ("output", "value", "unit")
+_DEPENDENTS = 20  # variables that follow from others in the table, at most
 SIMULATED_HEADER = ("simulated constraint", "value", "lower", "upper", "margin")
 
 
@@ -39,8 +40,10 @@ def result_text(result: Result) -> str:
         parts.append(f"objective: {objective_text(result)}")
     if result.optimality is not None:
         parts.append(optimality_text(result.optimality))
-    lines = [variable_cells(v) for v in result.variables_at_best]
+    lines = [variable_cells(v) for v in shown_variables(result, _DEPENDENTS)]
     parts += ["", text_table(("variable", "value", "unit", "lower", "upper"), lines)]
+    if result.independents:
+        parts.append(dependents_text(result, _DEPENDENTS))
     if result.parameters:
         parts += ["", text_table(PARAMETER_HEADER, parameter_cells(result))]
     if result.simulated:
@@ -69,6 +72,26 @@ def result_text(result: Result) -> str:
         last = result.failures[-1].message.strip().splitlines()[-1:]
         parts.append(f"{len(result.failures)} calls did not end well; the last: {' '.join(last)}")
     return "\n".join(parts)
+
+
+def shown_variables(result: Result, most: int) -> list[VariableAtBest]:
+    """Return the variables to show: independent ones first, of the others at most so many."""
+    every = result.variables_at_best
+    if not result.independents:
+        return every
+    own = set(result.independents)
+    first = [v for v in every if v.name in own]
+    return first + [v for v in every if v.name not in own][:most]
+
+
+def dependents_text(result: Result, most: int) -> str:
+    """Say which variables are independent, and how many are not shown."""
+    others = len(result.variables_at_best) - len(result.independents)
+    hidden = f"; {others - most} of them are not shown" if others > most else ""
+    return (
+        f"the first {len(result.independents)} are independent, the other {others} follow from "
+        f"them by equations{hidden}"
+    )
 
 
 def _repairs(result: Result) -> str:

@@ -65,8 +65,8 @@ def activity_of(
     blocked = prices.active[len(rows) :]
     calls = max(len(evaluations), 1)
     about: list[tuple[str, str, bool, str, Floats]] = [
-        (row.name, row.kind, row.active, row.source, _repairs(evaluations, j))
-        for j, row in enumerate(rows)
+        (row.name, row.kind, row.active, row.source, _repairs(evaluations, number))
+        for number, row in zip(feasible_set.row_numbers.tolist(), rows, strict=True)
     ]
     formulas = feasible_set.formulas
     sources = {} if formulas is None else {row.name: row.source for row in formulas.rows}

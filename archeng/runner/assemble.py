@@ -15,16 +15,7 @@ from archeng.simulator import Evaluator, Gate, make_pool, process_count
 def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
     """Make ledger, search, and who repairs; the solvers of the repair are compiled here."""
     options, settings, limits = setup.options, setup.settings, setup.limits
-    repairer = make_repairer(setup.feasible_set, settings, setup.wide)
-    team = RepairTeam(repairer, process_count(setup.runtime.workers))
-    search = RestartingSearch(
-        make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
-        Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
-        settings,
-        limits,
-        options.population_size,
-        options.restarts,
-    )
+    search, team = make_search(setup)
     ledger = Ledger(
         setup.feasible_set,
         limits,
@@ -36,6 +27,22 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         lessons=setup.lessons,
     )
     return ledger, search, team
+
+
+def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
+    """Make the search, and who repairs."""
+    options, settings, limits = setup.options, setup.settings, setup.limits
+    repairer = make_repairer(setup.feasible_set, settings, setup.wide)
+    team = RepairTeam(repairer, process_count(setup.runtime.workers))
+    search = RestartingSearch(
+        make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
+        Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
+        settings,
+        limits,
+        options.population_size,
+        options.restarts,
+    )
+    return search, team
 
 
 def make_dispatcher(

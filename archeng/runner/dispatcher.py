@@ -200,7 +200,7 @@ def call_record(
         outputs=dict(outcome.outputs),
         gradients=dict(outcome.gradients),
         parameters_read=outcome.parameters_read,
-        repair_rows=repair.active,
+        repair_rows=tuple(generation.row_numbers[list(repair.active)].tolist()),
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,
     )

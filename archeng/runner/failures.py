@@ -9,6 +9,7 @@ from archeng.errors import SimulatorError
 from archeng.records import CallRecord
 from archeng.simulator import CallStatus
 
+_SHOWN = 30  # entries of a design in a message
 _WHAT = {
     CallStatus.FAILED: "raised an exception or reported an error",
     CallStatus.INVALID: "returned nothing usable",
@@ -34,7 +35,7 @@ def check_first_calls(evaluations: Sequence[CallRecord], candidates: int) -> Non
 def mistaken(call: CallRecord, before: Sequence[CallRecord]) -> SimulatorError:
     """Return the error for a first call that shows a mistake in the simulator."""
     return SimulatorError(
-        f"The first call of the simulator {_WHAT[CallStatus(call.status)]}, at {call.x.tolist()}. "
+        f"The first call of the simulator {_WHAT[CallStatus(call.status)]}, at {_design(call)}. "
         "It looks like a mistake in the simulator, so no further call is made. If it is how a "
         "simulation fails, raise a RuntimeError there or return NaN: then the run goes on.\n"
         f"{call.message}",
@@ -61,9 +62,15 @@ def how_to_go_on(journal: Path) -> str:
     )
 
 
+def _design(call: CallRecord) -> str:
+    """Return the vector of a design, of a long one the first entries."""
+    more = f" and {len(call.x) - _SHOWN} more" if len(call.x) > _SHOWN else ""
+    return f"{call.x[:_SHOWN].tolist()}{more}"
+
+
 def failure(subject: str, call: CallRecord, evaluations: Sequence[CallRecord]) -> SimulatorError:
     """Return the error for a failed call: where it was, the traceback, every call so far."""
     what = _WHAT[CallStatus(call.status)]
     return SimulatorError(
-        f"{subject} of the simulator {what}, at {call.x.tolist()}:\n{call.message}", evaluations
+        f"{subject} of the simulator {what}, at {_design(call)}:\n{call.message}", evaluations
     )

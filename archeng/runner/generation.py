@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from archeng.distribution import Floats
+from archeng.distribution import Floats, Integers
 from archeng.handlers import Population
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
@@ -56,6 +56,7 @@ class OpenGeneration:
     candidates: tuple[Candidate, ...]  # fewer than the population if the budget cuts it short
     positions: tuple[int, ...]  # of the candidates that have to be simulated
     repair_seconds: float  # that sampling and repairing took
+    row_numbers: Integers  # by which records name rows, of each row of the feasible set
 
     @property
     def size(self) -> int:
@@ -101,7 +102,8 @@ def open_generation(
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
         Design(fs.variables, x, fs.parameters)
-        if repair.feasible or (outside and repair.kind is RepairKind.UNREPAIRED)
+        if (repair.feasible and fs.still_holds(x))
+        or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
@@ -115,4 +117,5 @@ def open_generation(
         candidates=tuple(map(Candidate, sampled, designs, repairs, known))[: plan.end],
         positions=plan.positions,
         repair_seconds=repair_seconds,
+        row_numbers=fs.row_numbers,
     )

@@ -127,7 +127,14 @@ def make_result(run: Account) -> Result:
         objective_formula="" if texts is None else texts.objective,
         sensitivities=sensitivities,
         neighbours=neighbours,
+        independents=_independents(fs),
     )
+
+
+def _independents(fs: FeasibleSet | VariablesOnly) -> tuple[str, ...]:
+    """Return the variables that were searched, if equations were solved for others."""
+    solved = isinstance(fs, FeasibleSet) and fs.dependents is not None
+    return fs.free_names if solved and isinstance(fs, FeasibleSet) else ()
 
 
 def simulated_at(run: Account, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:

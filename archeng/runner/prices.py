@@ -172,6 +172,11 @@ def parameter_sensitivities(
     found = total(prices.values)
     if prices.tied:
         found = np.where(np.any(jacobian != 0, axis=0), np.nan, found)
+    if fs.dependents is not None and fs.whole is not None:
+        # How the simulator's answer changes with dependents alone is not known.
+        solved = {fs.whole.rows[j].name for j in fs.dependents.rows.tolist()}
+        moved = jacobian[1:][[name in solved for name in slopes.rows]]
+        found = np.where(np.any(moved != 0, axis=0), np.nan, found)
     others = np.array([total(row) for row in prices.others]).reshape(-1, len(found))
     errors = np.full(len(found), np.nan)
     if len(others):

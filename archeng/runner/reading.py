@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from archeng.checks import file_path
-from archeng.codec import decode
-from archeng.distribution import Distribution
+from archeng.codec import decode, dumps
+from archeng.distribution import Distribution, initial_distribution
 from archeng.errors import ArchengError, JournalError
 from archeng.journal import Journal, is_still, readable
 from archeng.ledger import Ledger
@@ -32,7 +32,9 @@ from archeng.runner.stored import (
     stored_parameters,
     stored_set,
     stored_texts,
+    with_latest_choice,
 )
+from archeng.sampling import deviations
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
@@ -98,7 +100,7 @@ class JournalReader:
                 raise JournalError(f"{self.path}: the file is damaged ({error}).") from error
 
     def _told(self, journal: Journal, running: bool) -> Result:
-        header, latest = journal.header(), journal.latest()
+        header, latest = with_latest_choice(journal), journal.latest()
         standing = Standing.of(journal.state())
         options = Options(**{**header["options"], **latest.get("limits", {})})
         fs, calls = self._model(header), list(journal.calls())
@@ -120,6 +122,9 @@ class JournalReader:
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(ledger.generations):
             ledger.generations.append(decode(Generation, last))
+        best = ledger.best
+        if fs is not None and best is not None:
+            fs.begin_at(best.x)
         reason = reason_of(standing, latest, options, ledger, running)
         provenance = {
             **header["versions"],
@@ -138,7 +143,7 @@ class JournalReader:
                 settings=Settings.from_stored(header["settings"]),
                 seed=int(header["seed"]),
                 stop_reason=reason,
-                wide=decode(Distribution, header["wide"]),
+                wide=_wide(header, space),
                 n_restarts=standing.n_restarts,
                 ended=standing.ended,
             )
@@ -149,7 +154,7 @@ class JournalReader:
         """Return the compiled model of the journal; None if it is not in it."""
         if header["model"] is None:
             return None
-        key = (header["created"], header["fingerprint"])
+        key = (header["created"], header["fingerprint"], dumps(header.get("choice")))
         if self._feasible_set is None or key != self._created:
             self._feasible_set = stored_set(header, stored_model(header, None))
             self._created = key
@@ -181,6 +186,13 @@ def reason_of(
         return StopReason.MAX_EVALUATIONS
     late = options.max_time is not None and standing.elapsed >= options.max_time
     return StopReason.MAX_TIME if late else StopReason.CUT_OFF
+
+
+def _wide(header: Mapping[str, Any], space: FeasibleSet | VariablesOnly) -> Distribution:
+    """Return the initial distribution; that of other independents is the default one."""
+    if header["wide"] is None and isinstance(space, FeasibleSet):
+        return initial_distribution(np.zeros(space.n), deviations(space))
+    return decode(Distribution, header["wide"])
 
 
 def _variables(header: Mapping[str, Any]) -> tuple[Variable, ...]:

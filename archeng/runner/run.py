@@ -23,10 +23,17 @@ from archeng.runner.assemble import assemble, make_dispatcher
 from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation
 from archeng.runner.outcome import Account, make_generation, make_result
+from archeng.runner.rechoice import carried, changed_setup
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.state import OpenedState, RunState, stored, stored_opened
-from archeng.runner.stored import latest_note, note_resumed, reopen, restore
+from archeng.runner.stored import (
+    latest_note,
+    note_resumed,
+    reopen,
+    restore,
+    with_latest_choice,
+)
 from archeng.settings import Settings
 from archeng.simulator import told
 from archeng.strategy import StopReason
@@ -93,7 +100,8 @@ class Run:
         run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
-                setup = stored_setup(store.header(), simulator, model, settings, limits, options)
+                header = with_latest_choice(store)
+                setup = stored_setup(header, simulator, model, settings, limits, options)
                 run._take(setup)
                 run._stand_where_it_stood(store, retry_failed)
             run._start_workers(setup)
@@ -111,7 +119,7 @@ class Run:
 
     def _take(self, setup: Setup) -> None:
         """Take everything that does not depend on where the run stands."""
-        self.model, self.simulator = setup.model, setup.simulator
+        self._setup, self.model, self.simulator = setup, setup.model, setup.simulator
         self.options, self.settings, self.seed = setup.options, setup.settings, setup.seed
         self.feasible_set, self._texts = setup.feasible_set, setup.texts
         self.stop_reason: StopReason | None = None
@@ -369,8 +377,19 @@ class Run:
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
         best = ledger.best
         self.state = self.search.follow(self.state, None if best is None else best.x)
+        self._change_independents()
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
         return self.state.stop_reason
+
+    def _change_independents(self) -> None:
+        """Search in other independent variables, if the equations ask for it."""
+        setup = changed_setup(self._setup)
+        if setup is None or self.state.stop_reason is not None:
+            return
+        self._team.close()
+        old, self._setup, self.feasible_set = self.feasible_set, setup, setup.feasible_set
+        self.state, self.search, self._team = carried(self.state, old, setup)
+        self.ledger.change_space(setup.feasible_set)
 
     def _call_back(self) -> None:
         try:

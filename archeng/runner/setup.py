@@ -35,6 +35,7 @@ from archeng.runner.lessons import lessons_of
 from archeng.runner.options import (
     Options,
     Runtime,
+    full_start,
     split_options,
     start_distribution,
     start_point,
@@ -127,6 +128,8 @@ def new_setup(
     lessons = lessons_of(runtime.data, feasible_set)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     first = start_point(model, feasible_set, start)
+    if start is not None:
+        feasible_set.begin_at(full_start(model, start))
     wide = start_distribution(model, feasible_set, sigma)
     if first is not None:
         wide = replace(wide, mean=first)
@@ -219,7 +222,9 @@ def stored_setup(
         runtime=runtime,
         seed=int(stored["seed"]),
         start=None,
-        wide=decode(Distribution, stored["wide"]),
+        wide=start_distribution(model, feasible_set, None)
+        if stored["wide"] is None
+        else decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=decode(Lessons, stored["lessons"]) if stored.get("lessons") else None,
         header=dict(stored),

@@ -14,6 +14,7 @@ import numpy as np
 from archeng.codec import OMITTED, decode, encode
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
+from archeng.model import Choice
 from archeng.strategy import Bipop, History, Regime, StopReason
 
 
@@ -65,6 +66,8 @@ class RunState:
     anchor : ndarray or None
         Full vector at which the solution of equations begins; None: where the run began, or there
         is nothing to solve.
+    choice : Choice or None
+        The independent variables, if they are no longer those with which the run began.
     """
 
     generation: int
@@ -75,6 +78,7 @@ class RunState:
     stop_reason: StopReason | None = None
     elapsed: float = 0.0
     anchor: Floats | None = field(default=None, metadata=OMITTED)
+    choice: Choice | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,6 +217,15 @@ def stored_set(stored: Mapping[str, Any], model: Model) -> FeasibleSet:
     return compile_model(model, choice=decode(Choice, choice))
 
 
+def with_latest_choice(journal: Journal) -> dict[str, Any]:
+    """Return the header, with the independent variables that the run had last.
+
+    ``wide`` is left out if they are not those with which it began.
+    """
+    stored, latest = journal.header(), journal.state().get("choice")
+    return stored if latest is None else {**stored, "choice": latest, "wide": None}
+
+
 def stored_settings(stored: Mapping[str, Any], given: Settings | None) -> Settings:
     """Return the settings of a journal; if some are given, they must be the same."""
     settings = Settings.from_stored(stored["settings"])

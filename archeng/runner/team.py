@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Any
 
 from archeng.distribution import Distribution, Floats
 from archeng.errors import ArchengError
@@ -72,10 +73,9 @@ class RepairTeam:
         assert self._workers is not None
         results: dict[int, Repair] = {}
         dependents = self._repairer.feasible_set.dependents
-        start = None if dependents is None else dependents.anchor
+        start = () if dependents is None else (dependents.anchor,)
         for k in range(min(self._count, len(points))):
-            task = (points[k :: self._count], distribution, anchor, start)
-            self._workers.submit(k, task)
+            self._workers.submit(k, (points[k :: self._count], distribution, anchor, *start))
         try:
             while (finished := self._workers.next()) is not None:
                 k, repairs = finished
@@ -100,13 +100,11 @@ class _RepairTask:
         self._about = feasible_set, settings, around
         self._repairer: Repairer | None = None
 
-    def __call__(
-        self, argument: tuple[Floats, Distribution, Floats | None, Floats | None]
-    ) -> list[Repair]:
-        points, distribution, anchor, start = argument
+    def __call__(self, argument: tuple[Any, ...]) -> list[Repair]:
+        points, distribution, anchor, *start = argument
         if self._repairer is None:
             self._repairer = make_repairer(*self._about)
         dependents = self._repairer.feasible_set.dependents
-        if dependents is not None and start is not None:
-            dependents.move(start)
+        if dependents is not None and start:
+            dependents.move(*start)
         return self._repairer.repair_all(points, distribution, anchor)

@@ -126,7 +126,7 @@ class Asked:
     def _derived(self, formulas: Formulas, x: Floats, z: Floats) -> tuple[float, Floats]:
         """Objective and rows (m,) by the formulas; all must be finite."""
         try:
-            objective, rows = formulas.at(self.feasible_set.reduce(x), z)
+            objective, rows = self.feasible_set.formulas_at(x, z)
         except RuntimeError as error:  # of a CasADi function in a formula
             last = str(error).strip().splitlines()[-1]
             raise _BadAnswerError(f"a formula cannot be evaluated: {last}", False) from error

@@ -75,7 +75,8 @@ def local_optimum(given: Formulas, start: Floats) -> tuple[float, Floats]:
     (low, high), (lower, upper) = given.box, given.limits
     end = solver(x0=start, lbx=low, ubx=high, lbg=lower, ubg=upper)
     good = solver.stats()["success"]
-    return float(end["f"]) if good else float("nan"), end["x"].full().reshape(-1)
+    x = np.clip(end["x"].full().reshape(-1), low, high)  # a bound can be missed by its last digit
+    return float(end["f"]) if good else float("nan"), x
 
 
 @dataclass(frozen=True)

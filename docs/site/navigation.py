@@ -27,6 +27,7 @@ SECTIONS = {
             "new_study",
             "scale",
             "equalities",
+            "flowsheets",
             "simulated",
             "outputs",
             "discrete",
@@ -55,6 +56,7 @@ SECTIONS = {
         [
             "algorithm",
             "surrogate",
+            "equations",
             "discrete",
             "architecture",
             "extending",

@@ -166,10 +166,9 @@ def test_known_optima_are_found_again_and_feasible_for_pyomo(name: str) -> None:
         assert value == pytest.approx(PUBLISHED[name], abs=0.006)
     design = dict(zip(f.names, x.tolist(), strict=True))
     assert problem.cost(design, math) == pytest.approx(value, rel=1e-9)  # the black box is the same
-    if name != "rod" and name != "chain100":  # tolerances take a while
-        verdict = Judge(problem, tolerances(problem))(design)
-        assert verdict.broken == ()
-        assert verdict.excess <= 1e-9
+    verdict = Judge(problem, tolerances(problem))(design)
+    assert verdict.broken == ()
+    assert verdict.excess <= 1e-9
     slopes = ca.Function("slopes", [f.x], [ca.jacobian(f.g, f.x)])(x).full()
     dependent = [k for k, n in enumerate(f.names) if n not in problem.independent]
     square = slopes[np.ix_(f.equality, dependent)]
@@ -258,12 +257,13 @@ def test_archeng_in_all_variables_makes_no_infeasible_call() -> None:
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("case9", 60),
-        ("chain10", 100),
-        ("rankine", 80),
-        pytest.param("case14s", 150, marks=pytest.mark.slow),
-        pytest.param("chain100", 100, marks=pytest.mark.slow),
-        pytest.param("rod", 100, marks=pytest.mark.slow),
+        ("case9", 80),
+        ("chain10", 110),
+        ("rankine", 180),
+        pytest.param("case14s", 300, marks=pytest.mark.slow),
+        pytest.param("case30", 150, marks=pytest.mark.slow),
+        pytest.param("chain100", 150, marks=pytest.mark.slow),
+        pytest.param("rod", 120, marks=pytest.mark.slow),
     ],
 )
 def test_archeng_searches_in_the_degrees_of_freedom(name: str, most: int) -> None:

@@ -39,6 +39,7 @@ KNOWN = {
     "catalogue": Known(4911.603, 30),
     "cluster": Known(2.8013, 40),
     "command": Known(4.625648, 30),
+    "flowsheet": Known(761.1048, 40),
     "mixed": Known(218.0210, 30),
     "notebook": Known(0.68685, 30),
     "pyomo": Known(254973.7, 30),

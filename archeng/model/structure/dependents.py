@@ -58,6 +58,7 @@ _SHORTER = 0.25  # share of the step taken by which the next one has to be short
 _QUADRATIC = 1e-3  # ratio of two steps from which on convergence is known to be quadratic
 _SOLVED = 1e-12  # length of the last step, in typical changes
 _ROUNDING = 32 * float(np.finfo(float).eps)  # the same, relative to the variables
+_SNAP = 1e-11  # distance beyond a bound, in typical changes, that is rounding
 _WITHIN = 0.5  # share of its tolerance that an equation may use up
 _PIECES = 16  # into which the line from the anchor is cut at most
 _KEPT = 16  # points that are remembered: the same ones are asked for several things
@@ -156,6 +157,7 @@ class Dependents:
         self._middle, self._half = middle[self.rows], half[self.rows]
         self._scale = scale[self.columns]
         self._low, self._high = (side[split.independent] for side in bounds)
+        self._least, self._most = (side[self.columns] for side in bounds)
         self._points: OrderedDict[bytes, Solution | None] = OrderedDict()
 
     def solve(self, u: Floats) -> Solution | None:
@@ -319,7 +321,13 @@ class Dependents:
         return step, length if math.isfinite(length) else math.inf, max(_SOLVED, _ROUNDING * size)
 
     def _accepted(self, x: Floats) -> Solution | None:
-        """Return the solution if all equations hold well within their tolerances."""
+        """Return the solution if all equations hold well within their tolerances.
+
+        Variables that are beyond a bound by rounding only are put onto it.
+        """
+        v = x[self.columns]
+        inside = np.clip(v, self._least, self._most)
+        x[self.columns] = np.where(np.abs(inside - v) <= _SNAP * self._scale, inside, v)
         rows = self.system.values(x)
         gap = np.abs(rows[self.rows] - self._middle)
         return Solution(self, x, rows) if np.all(gap <= _WITHIN * self._half) else None

@@ -70,6 +70,7 @@ def reduced_functions(
         PlainFunction("formulas", reduced.values, ins, [(int(formulas.numel()), 1)]),
         PlainFunction("pieces", reduced.pieces, ins, [(k, 1), (k, n + q)], (1,)),
         PlainFunction("bends", reduced.hessian, [*ins, (k, 1)], [(n + q, n + q)], (0,)),
+        whole,
     )
 
 

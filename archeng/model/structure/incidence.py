@@ -119,8 +119,8 @@ def dulmage_mendelsohn(pattern: Any) -> Parts:
     p, n = A.shape
     matched = _matching(A)
     own = _inverse(matched, n)
-    over_rows = _reached(_compressed(A, own, p), matched < 0)
-    under_columns = _reached(_compressed(A.T.tocsr(), matched, n), own < 0)
+    over_rows = reached(_compressed(A, own, p), matched < 0)
+    under_columns = reached(_compressed(A.T.tocsr(), matched, n), own < 0)
     over_columns, under_rows = np.zeros(n, dtype=bool), np.zeros(p, dtype=bool)
     over_columns[matched[over_rows & (matched >= 0)]] = True
     under_rows[own[under_columns & (own >= 0)]] = True
@@ -149,7 +149,7 @@ def too_many(pattern: Any, matched: Indices, row: int) -> Part:
     p, n = A.shape
     start = np.zeros(p, dtype=bool)
     start[row] = True
-    rows = np.flatnonzero(_reached(_compressed(A, _inverse(matched, n), p), start))
+    rows = np.flatnonzero(reached(_compressed(A, _inverse(matched, n), p), start))
     columns = matched[rows]
     return Part(rows, np.sort(columns[columns >= 0]))
 
@@ -213,7 +213,7 @@ def _compressed(A: Any, mates: Indices, size: int) -> Any:
     return sparse.csr_array(edges, shape=(size, size))
 
 
-def _reached(graph: Any, start: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reached(graph: Any, start: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which nodes can be reached from some, these included."""
     size = len(start)
     first = np.flatnonzero(start)

@@ -47,6 +47,7 @@ EXCHANGED = 2.0
 _UNDEFINED = 5.0  # weight of an entry that is not a number at the start
 _ZERO = 30.0  # weight of an entry that is zero there, and of the smallest ones
 _WITH_BOUNDS = 3.0  # weight of making a variable with two bounds dependent
+_TORN = 6.0  # weight of making a variable of an equation with outputs dependent
 _CURVED = 2.0  # weight of an entry that changes from point to point: no `v == f(others)`
 _RANK = 1e-9  # relative size of what is left of an equation that follows from others
 _MOST_ENTRIES = 4_000_000  # of a dense matrix of all equations, up to which ranks are computed
@@ -59,6 +60,7 @@ def matched_split(
     equations: Indices,
     fixed: Booleans,
     bounded: Booleans,
+    torn: Booleans,
 ) -> Split:
     """Choose by structure and by the gradients J (p, N) of the equations at one point.
 
@@ -72,12 +74,14 @@ def matched_split(
         Variables that must be independent.
     bounded : ndarray of bool, shape (N,)
         Variables that have two bounds.
+    torn : ndarray of bool, shape (N,)
+        Variables in equations with outputs, which are independent if possible.
     """
     J = sparse.csr_array(jacobian)
     allowed = np.flatnonzero(~fixed)
     pattern = sparse.csr_array((np.ones(J.nnz), J.indices, J.indptr), shape=J.shape)[:, allowed]
     kept = np.flatnonzero(matching(pattern) >= 0)
-    weights = _weights(J, curved, scale, bounded)[kept][:, allowed]
+    weights = _weights(J, curved, scale, _WITH_BOUNDS * bounded + _TORN * torn)[kept][:, allowed]
     if len(kept) == 0:
         return split_of(J.shape[1], np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
     rows, columns = csgraph.min_weight_full_bipartite_matching(weights)
@@ -87,10 +91,12 @@ def matched_split(
 def split_of(size: int, dependent: Indices, equations: Indices) -> Split:
     """Return the split of so many variables with these dependent ones."""
     independent = np.setdiff1d(np.arange(size), dependent)
-    return Split(independent, np.asarray(dependent, np.intp), np.asarray(equations, np.intp))
+    # In one order, by which a choice that was stored is put together again, to the last bit.
+    ordered = np.sort(np.asarray(dependent, np.intp))
+    return Split(independent, ordered, np.asarray(equations, np.intp))
 
 
-def _weights(J: Any, curved: Booleans, scale: Floats, bounded: Booleans) -> Any:
+def _weights(J: Any, curved: Booleans, scale: Floats, added: Floats) -> Any:
     """Return the weight of each entry, at least 1."""
     rows = np.repeat(np.arange(J.shape[0]), np.diff(J.indptr))
     with np.errstate(all="ignore"):
@@ -102,7 +108,7 @@ def _weights(J: Any, curved: Booleans, scale: Floats, bounded: Booleans) -> Any:
     logs = np.where(
         finite & (sizes > 0), np.minimum(logs, _ZERO), np.where(finite, _ZERO, _UNDEFINED)
     )
-    weights = 1.0 + logs + _CURVED * curved + _WITH_BOUNDS * bounded[J.indices]
+    weights = 1.0 + logs + _CURVED * curved + added[J.indices]
     return sparse.csr_array((weights, J.indices, J.indptr), shape=J.shape)
 
 

@@ -15,13 +15,15 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy import sparse
 
+from archeng.errors import InfeasibleModelError
 from archeng.model.feasible_set import FeasibleSet, RowKind
 from archeng.model.formulas import Formulas
 from archeng.model.functions import FastFunction
 from archeng.model.structure.bridge import PlainFunction
 from archeng.model.structure.dependents import Dependents, Solution, called
-from archeng.model.structure.incidence import Indices
+from archeng.model.structure.incidence import Indices, reached
 from archeng.model.structure.whole import Whole
 from archeng.model.variable import Floats, Variable
 
@@ -40,12 +42,16 @@ class Layout:
         Dependent variables, by their position among the free ones, with a bound.
     curved : ndarray of int
         All other rows, without the equations that are solved.
+    settled : ndarray of bool, shape (N,)
+        Variables that equations determine alone, whatever the independents are. Their bounds, and
+        rows of nothing else, are no rows of the set.
     """
 
     bounded: Indices
     linear: Indices
     limited: Indices
     curved: Indices
+    settled: Any
 
 
 def layout_of(whole: Whole, dependents: Dependents) -> Layout:
@@ -55,13 +61,45 @@ def layout_of(whole: Whole, dependents: Dependents) -> Layout:
     others = np.setdiff1d(np.arange(whole.system.size), split.equations)
     pattern = whole.system.jacobian.pattern
     holds = np.bincount(pattern[:, split.dependent].tocoo().row, minlength=whole.system.size) > 0
+    settled = ~_moving(dependents)
+    moves = np.bincount(pattern[:, ~settled].tocoo().row, minlength=whole.system.size) > 0
+    others = others[moves[others]]
     flat = whole.linear[others] & ~holds[others]
+    follow = np.sort(split.dependent)
     return Layout(
         bounded=np.flatnonzero(has_bound[split.independent]),
         linear=others[flat],
-        limited=np.sort(split.dependent)[has_bound[np.sort(split.dependent)]],
+        limited=follow[has_bound[follow] & ~settled[follow]],
         curved=others[~flat],
+        settled=settled,
     )
+
+
+def _moving(dependents: Dependents) -> Any:
+    """Return which variables (N,) change with an independent one, by structure."""
+    system, n = dependents.system, dependents.system.n
+    own = np.zeros(n, dtype=bool)
+    own[dependents.split.independent] = True
+    entries = system.jacobian.pattern.tocsr()[dependents.rows].tocoo()
+    edges = (np.ones(entries.nnz, dtype=np.int8), (entries.col, dependents.columns[entries.row]))
+    return reached(sparse.csr_array(edges, shape=(n, n)), own)
+
+
+def check_settled(whole: Whole, layout: Layout, start: Floats, model: str) -> None:
+    """Raise if variables that equations determine alone violate their bounds.
+
+    Raises
+    ------
+    InfeasibleModelError
+    """
+    limits = whole.limits
+    outside = (start < limits.low) | (start > limits.high)
+    for i in np.flatnonzero(layout.settled & outside):
+        raise InfeasibleModelError(
+            f"Model {model!r}: the equations alone make {whole.names[i]} = {start[i]:g}, and its "
+            f"bounds are {limits.low[i]:g} and {limits.high[i]:g}. Change one of them.",
+            [str(whole.bounds[i])],
+        )
 
 
 class ReducedRows:
@@ -177,6 +215,8 @@ def reduced_set(
 ) -> FeasibleSet:
     """Return the feasible set over the independents; the rest of it is the compiler's."""
     layout, limits = layout_of(whole, dependents), whole.limits
+    if dependents.start is not None:
+        check_settled(whole, layout, dependents.start.x, name)
     own = dependents.split.independent
     rows = ReducedRows(dependents, layout)
     n, m, m_n = rows.n, rows.m, rows.m_n

@@ -61,6 +61,8 @@ class Whole:
     limits : Limits
     independent : ndarray of bool, shape (N,)
         Variables that have to be independent: discrete ones, and those that were named.
+    torn : ndarray of bool, shape (N,)
+        Variables in equations with outputs, of which loops through the simulator are torn.
     """
 
     free: Indices
@@ -72,11 +74,17 @@ class Whole:
     system: RowSystem
     limits: Limits
     independent: Any
+    torn: Any
 
     @cached_property
     def all_rows(self) -> tuple[RowInfo, ...]:
         """Bounds, then the other rows."""
         return (*self.bounds, *self.rows)
+
+    @property
+    def may_move(self) -> Any:
+        """Variables (N,) that may become independent or dependent for better conditioning."""
+        return ~(self.independent | self.torn)
 
     def violations(self, full: Floats) -> Floats | None:
         """Violation (N + M,) of every row at a full vector; None if a fixed variable was changed.

@@ -25,8 +25,10 @@ _LEVEL = 8  # variables whose names fit side by side; more are written aslant
 
 
 def free_variables(result: Result) -> list[int]:
-    """Positions of the variables that are not fixed by their bounds."""
-    return [j for j, v in enumerate(result.variables_at_best) if v.lower != v.upper]
+    """Positions of the variables that are not fixed by their bounds, nor follow from others."""
+    own = set(result.independents)
+    every = enumerate(result.variables_at_best)
+    return [j for j, v in every if v.lower != v.upper and (not own or v.name in own)]
 
 
 def variables(figure: Any, result: Result, prefix: str) -> None:
