@@ -13,7 +13,13 @@ import archeng
 from archeng.diagnose import Diagnosis
 from archeng.model import text_table
 from case_studies import hock_schittkowski
-from case_studies.broken_models import MODELS, judge, planting
+from case_studies.broken_models import (
+    MODELS,
+    STRUCTURAL,
+    judge,
+    judge_structure,
+    planting,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,16 +36,57 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--healthy", action="store_true", help="diagnose the healthy models of other case studies"
     )
+    parser.add_argument(
+        "--structure",
+        action="store_true",
+        help="models with an equation too many, without one, or with a loop without a solution",
+    )
     options = parser.parse_args(argv)
     if options.healthy:
         return _healthy(options)
-    known = planting.models() if options.planted else MODELS
+    known: Any = planting.models() if options.planted else MODELS
+    known = STRUCTURAL if options.structure else known
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+    if options.structure:
+        return _structure(options)
     if options.planted:
         return _at_random(options)
     return _by_hand(options)
+
+
+def _structure(options: argparse.Namespace) -> int:
+    rows, right, quiet = [], 0, 0
+    names = options.names or list(STRUCTURAL)
+    for name in names:
+        broken = STRUCTURAL[name]
+        diagnosis, seconds = _timed(broken.build(True), options)
+        verdict = judge_structure(broken, diagnosis)
+        twin, _ = _timed(broken.build(False), options)
+        said = _said(twin)
+        right, quiet = right + verdict.right, quiet + (said == "nothing")
+        counts = diagnosis.structure
+        size = "-" if counts is None else f"{counts.equations} in {counts.variables}"
+        written = "Pyomo" if broken.pyomo else "Model"
+        named = "all" if not verdict.missing else f"not {', '.join(verdict.missing)}"
+        innocent = ", ".join(verdict.innocent) or "none"
+        about = (name, broken.kind, broken.mistake, written, size)
+        rows.append((*about, named, innocent, said, f"{seconds:.1f}"))
+    header = ("model", "kind", "mistake", "written in", "equations", "named")
+    print(text_table((*header, "innocent named", "said of the twin", "seconds"), rows))
+    print(f"\nnamed, and called what it is, in {right} of {len(names)}; ", end="")
+    print(f"nothing said of the healthy twin in {quiet} of {len(names)}")
+    return 0 if right == quiet == len(names) else 1
+
+
+def _said(twin: Diagnosis) -> str:
+    """Return what is said about the structure of a healthy model."""
+    structure = twin.structure
+    kinds = {} if structure is None else dict.fromkeys(m.kind for m in structure.mismatches)
+    words = [*kinds, *(["dependent"] if twin.dependent else [])]
+    words += [] if twin.feasible else ["no design"]
+    return ", ".join(words) or "nothing"
 
 
 def _by_hand(options: argparse.Namespace) -> int:

@@ -1,12 +1,22 @@
-"""The twenty models, and what counts as named."""
+"""The twenty models, twenty of broken structure, and what counts as named."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from archeng.diagnose import Diagnosis
-from case_studies.broken_models import cycles, domains, equations, pairs, units
+from case_studies.broken_models import (
+    cycles,
+    domains,
+    equations,
+    pairs,
+    structure_loops,
+    structure_missing,
+    structure_surplus,
+    units,
+)
 from case_studies.broken_models.definition import Broken
+from case_studies.broken_models.structure import Structural
 
 MODELS: dict[str, Broken] = {
     **pairs.MODELS,
@@ -14,6 +24,13 @@ MODELS: dict[str, Broken] = {
     **equations.MODELS,
     **units.MODELS,
     **domains.MODELS,
+}
+
+
+STRUCTURAL: dict[str, Structural] = {
+    **structure_missing.MODELS,
+    **structure_surplus.MODELS,
+    **structure_loops.MODELS,
 }
 
 
