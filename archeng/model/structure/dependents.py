@@ -338,10 +338,5 @@ class Dependents:
 
 def called(function: FastFunction, *arguments: Floats) -> list[Floats]:
     """Call a function that solves linear equations; NaN if they are singular."""
-    try:
-        return function(*arguments)
-    except RuntimeError:
-        sizes = [function.function.size_out(i) for i in range(function.function.n_out())]
-        return [
-            np.full(rows if columns == 1 else (rows, columns), np.nan) for rows, columns in sizes
-        ]
+    answers = function(*arguments)
+    return [np.full_like(a, np.nan) for a in answers] if function.failed else answers
