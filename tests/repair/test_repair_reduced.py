@@ -93,7 +93,7 @@ def check(name: str, u: Vector, d: Distribution, r: Repair) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), reach=st.floats(0.1, 6.0))
 def test_every_repair_is_feasible_in_full(name: str, seed: int, reach: float) -> None:
     case, fs, allowed = compiled(name)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import root
 
-from archeng import Design, Model
+from archeng import Design, Evaluation, Model
 from archeng.model import FeasibleSet
 
 Vector = NDArray[np.float64]
@@ -296,3 +296,96 @@ def near_points(fs: FeasibleSet, k: int, reach: float = 0.2, seed: int = 0) -> V
     """Independents (k, n) around the start, in typical changes."""
     shifts = np.random.default_rng(seed).uniform(-1, 1, (k, fs.n))
     return np.asarray(fs.start + reach * shifts * fs.scale)
+
+
+# -- a loop through the simulator ------------------------------------------------------------
+
+STREAMS = ("feed", "mix", "hot", "out", "prod", "rest", "back", "waste")
+SPLIT = {"A": 0.02, "B": 0.03, "C": 0.98, "I": 0.1}
+"""Share of each species that leaves a separator with the product."""
+
+
+def reaction(temperature: Any, volume: Any, total: Any, math: Any) -> tuple[Any, Any]:
+    """Conversion and selectivity of a reactor."""
+    speed = math.exp(8 - 5000 / temperature) * volume / total * 100
+    conversion = speed / (1 + speed)
+    return conversion, 1 / (1 + 0.02 * math.exp((temperature - 600) / 60) * conversion)
+
+
+def _recycle(v: Mapping[str, Any], math: Any, reacted: tuple[Any, Any] | None = None) -> Formulas:
+    """Mixer, reactor and separator with a recycle; ``reacted`` replaces the reactor's formulas."""
+    rows = Formulas()
+    feed, mix, hot, out, prod, rest, back, waste = (v[s] for s in STREAMS)
+    given = reaction(v["temperature"], v["volume"], v["total"], math)
+    conversion, selectivity = given if reacted is None else reacted
+    fed = {"A": 100, "B": 100 * v["excess"], "C": 0, "I": 5}
+    for i, (c, share) in enumerate(SPLIT.items()):
+        rows.equations |= {
+            f"feed {c}": feed[i] - fed[c],
+            f"mix {c}": mix[i] - feed[i] - back[i],
+            f"heat {c}": hot[i] - mix[i],
+            f"prod {c}": prod[i] - share * out[i],
+            f"rest {c}": rest[i] - out[i] + prod[i],
+            f"back {c}": back[i] - (1 - v["purge"]) * rest[i],
+            f"waste {c}": waste[i] - v["purge"] * rest[i],
+        }
+    rows.equations |= {
+        "sum": v["total"] - (hot[0] + hot[1] + hot[2] + hot[3]),
+        "react A": out[0] - hot[0] + conversion * hot[0],
+        "react B": out[1] - hot[1] + hot[0] - out[0],
+        "react C": out[2] - hot[2] - selectivity * conversion * hot[0],
+        "react I": out[3] - hot[3] - 0.5 * (hot[0] - out[0] - out[2] + hot[2]),
+    }
+    rows.limits["compressor"] = v["total"], -np.inf, 1500.0
+    rows.cost = (
+        0.02 * (v["temperature"] - 500) + 2 * v["volume"] ** 0.6 + 0.03 * v["total"]
+        + 10 * v["excess"] + 0.2 * (waste[0] + waste[1] + waste[2] + waste[3]) - 0.5 * prod[2]
+    )  # fmt: skip
+    return rows
+
+
+RECYCLE_CASE = Case(
+    "recycle",
+    {
+        "temperature": Quantity(500, 700, 600),
+        "volume": Quantity(1, 20, 8),
+        "purge": Quantity(0.02, 0.5, 0.1),
+        "excess": Quantity(1, 2, 1.2),
+        **{s: Quantity(0, 2000, {"feed": 50, "mix": 80}.get(s, 40), 4) for s in STREAMS},
+        "total": Quantity(1, 5000, 200),
+    },
+    _recycle,
+)
+MISMATCH = 1e-3
+"""Tolerance of the equations with outputs."""
+
+
+def recycle() -> Model:
+    """The same plant, whose reactor only the simulator knows."""
+    model, v = RECYCLE_CASE.declare()
+    reacted = model.output("conversion"), model.output("selectivity")
+    written = _recycle(v, ca, reacted)
+    for name, residual in written.equations.items():
+        simulated = {"tolerance": MISMATCH} if name in ("react A", "react C") else {}
+        model.subject_to(residual == 0, name=name, **simulated)
+    for name, (value, _, high) in written.limits.items():
+        model.subject_to(value <= high, name=name)
+    model.minimize(written.cost, name="cost")
+    return model
+
+
+def reactor(design: Design) -> dict[str, float]:
+    found = reaction(design["temperature"], design["volume"], design["total"], np)
+    return {"conversion": float(found[0]), "selectivity": float(found[1])}
+
+
+def reactor_with_gradients(design: Design) -> Evaluation:
+    """The same with derivatives by all variables, most of them zero."""
+    symbols = ca.SX.sym("x", 3)
+    values = ca.vertcat(*reaction(symbols[0], symbols[1], symbols[2], ca))
+    places = [RECYCLE_CASE.names.index(n) for n in ("temperature", "volume", "total")]
+    slopes = np.zeros((2, len(RECYCLE_CASE.names)))
+    J = ca.Function("J", [symbols], [ca.jacobian(values, symbols)])
+    slopes[:, places] = np.asarray(J(design.x[places]))
+    names = ("conversion", "selectivity")
+    return Evaluation(outputs=reactor(design), gradients=dict(zip(names, slopes, strict=True)))
