@@ -21,6 +21,7 @@ from archeng.model.structure.independents import (
     exchanged,
     matched_split,
     ranked_split,
+    split_of,
 )
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.variable import Floats
@@ -78,7 +79,7 @@ def dependents_of(whole: Whole, choice: Choice) -> Dependents:
     position[whole.free] = np.arange(len(whole.free))
     independent = position[choice.independent]
     dependent = np.setdiff1d(np.arange(len(whole.free)), independent)
-    split = Split(independent, dependent, choice.equations)
+    split = split_of(len(whole.free), dependent, choice.equations)
     return _dependents(whole, split, choice.anchor[whole.free])
 
 
@@ -135,9 +136,7 @@ def _better(
         if start is None or not np.all(np.isfinite(start.tangent)):
             at = sparse.csr_array(whole.system.jacobian.matrix(anchor))[equations]
             return ranked_split(at, limits.scale, equations, whole.independent)
-        return exchanged(
-            split, start.tangent, found.columns, limits.scale, whole.may_move, bounded
-        )
+        return exchanged(split, start.tangent, found.columns, limits.scale, whole.may_move, bounded)
 
 
 def _dependents(whole: Whole, split: Split, anchor: Floats) -> Dependents:
