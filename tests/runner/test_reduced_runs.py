@@ -76,6 +76,7 @@ def test_every_call_satisfies_the_formulas(name: str) -> None:
     assert result.n_infeasible_calls == 0
 
 
+@pytest.mark.slow
 def test_the_circle_needs_other_independents(caplog: pytest.LogCaptureFixture) -> None:
     """Its optimum is where y is zero: x as a function of y is smooth there, y of x is not."""
     with caplog.at_level(logging.INFO, logger="archeng"):
@@ -86,6 +87,7 @@ def test_the_circle_needs_other_independents(caplog: pytest.LogCaptureFixture) -
 # -- the same run ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @TESTED
 @pytest.mark.parametrize("workers", [2, "threads:2"])
 def test_workers_do_not_change_a_run(name: str, workers: Any) -> None:
@@ -96,6 +98,7 @@ def test_workers_do_not_change_a_run(name: str, workers: Any) -> None:
     )
 
 
+@pytest.mark.slow
 @TESTED
 @pytest.mark.parametrize("stop", [1, 5, 14, 30])
 def test_a_run_goes_on_where_it_was_stopped(name: str, stop: int, tmp_path: Path) -> None:
@@ -119,6 +122,7 @@ def test_a_journal_tells_what_the_run_told(tmp_path: Path) -> None:
     assert str(read).splitlines()[:3] == str(result).splitlines()[:3]
 
 
+@pytest.mark.slow
 @TESTED
 def test_calls_of_an_earlier_run_are_used_again(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
@@ -132,6 +136,7 @@ def test_calls_of_an_earlier_run_are_used_again(name: str, tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.slow
 @TESTED
 def test_ask_and_tell_is_the_same_run(name: str) -> None:
     simulate, run = Costs(name), Run(CASES[name].model(), seed=1, max_evaluations=40)
@@ -168,6 +173,7 @@ def test_a_torn_loop_is_closed(simulate: Any) -> None:
     assert RECYCLE_CASE.offences(result.x, allowed | dict.fromkeys(simulated, MISMATCH)) == []
 
 
+@pytest.mark.slow
 def test_a_torn_loop_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     complete = archeng.solve(recycle(), reactor, seed=2, max_evaluations=40)
@@ -241,6 +247,7 @@ def check_cells(result: Result, load: float, integer: bool = False) -> None:
     assert result.n_infeasible_calls == 0
 
 
+@pytest.mark.slow
 def test_parameters_are_in_the_equations() -> None:
     for load in (0.5, 1.5):
         options: dict[str, Any] = {"parameters": {"load": load}, "seed": 1, "max_evaluations": 100}
@@ -254,6 +261,7 @@ def test_parameters_are_in_the_equations() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_sweep() -> None:
     loads = [0.5, 1.0, 1.5]
     swept = archeng.sweep(
