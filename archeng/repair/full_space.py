@@ -111,7 +111,8 @@ class FullSpaceIpopt:
         middle = whole.middle
         sides = []
         for side, free in zip(limits, (-np.inf, np.inf), strict=True):
-            variables, rows = np.full(len(whole.low), free), middle.copy()
+            variables = np.full(len(whole.low), free)
+            rows = np.where(whole.equality, middle, free)  # those of settled variables hold
             bounds, linear, limited, curved = np.split(side, ends)
             variables[own[layout.bounded]], variables[layout.limited] = bounds, limited
             rows[layout.linear], rows[layout.curved] = linear, curved

@@ -196,3 +196,24 @@ def test_a_set_without_a_feasible_point_gives_failures() -> None:
     assert r.kind is RepairKind.FAILED
     assert not r.feasible
     assert r.max_violation > 0.9
+
+
+@pytest.mark.parametrize("solver", ["sqp", "ipopt"])
+def test_rows_of_settled_variables_are_left_out(solver: Any) -> None:
+    """An inequality of variables that equations determine alone has no place among the rows."""
+    model = corner()
+    a = model.variable("a", lower=0, upper=9, start=1)
+    b = model.variable("b", lower=0, upper=9, start=4)
+    model.subject_to(a + b == 5, name="total")
+    model.subject_to(a * b == 6, name="area")
+    model.subject_to(a**2 - b <= 2, name="order")
+    fs = compile_model(model)
+    assert "order" not in {row.name for row in fs.rows}
+    r = Repairer(fs, Settings(repair_solver=solver, handler="arch-nearest")).repair(
+        np.array([1.6, 1.5]), metric(np.zeros(2)), np.zeros(2)
+    )
+    assert r.solver == solver
+    check_certificate(fs, [1.6, 1.5], metric(np.zeros(2)), r)
+    full = fs.expand(r.x)
+    assert full[-2:] == pytest.approx([2, 3])
+    assert not np.any(fs.violations_in_full(full))
