@@ -272,13 +272,21 @@ def test_a_sweep() -> None:
         assert result.fun == pytest.approx(best_cells(load), rel=1e-3)
 
 
-@pytest.mark.xfail(raises=RuntimeError, reason="real variables alone cannot be reduced yet")
 def test_a_whole_number_beside_equations() -> None:
     assert compile_model(cells(integer=True)).dependents is not None
     result = archeng.solve(cells(integer=True), simulate_cells, seed=1, max_evaluations=120)
     check_cells(result, 1.0, integer=True)
     assert result.fun == pytest.approx(best_cells(1.0, range(7)), rel=1e-4)
     assert len({e.x[0] for e in result.evaluations}) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [3, 11, 20])
+def test_a_run_with_a_whole_number_goes_on_where_it_was_stopped(stop: int, tmp_path: Path) -> None:
+    path, model = tmp_path / "run.db", cells(integer=True)
+    complete = archeng.solve(model, simulate_cells, seed=2, max_evaluations=60)
+    archeng.solve(model, simulate_cells, seed=2, max_evaluations=stop, journal=path)
+    assert_same(archeng.resume(path, simulate_cells, max_evaluations=60), complete)
 
 
 @TESTED

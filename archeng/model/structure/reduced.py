@@ -85,18 +85,17 @@ def _moving(dependents: Dependents) -> Any:
     return reached(sparse.csr_array(edges, shape=(n, n)), own)
 
 
-def check_settled(
-    whole: Whole, layout: Layout, found: Solution, solved: Indices, model: str
-) -> None:
+def check_settled(whole: Whole, dependents: Dependents, model: str) -> None:
     """Raise if variables that equations determine alone violate their bounds or other rows.
-
-    ``solved`` are the equations that hold at the solution ``found``.
 
     Raises
     ------
     InfeasibleModelError
     """
-    limits, start = whole.limits, found.x
+    if dependents.start is None:
+        return
+    found, limits, layout = dependents.start, whole.limits, layout_of(whole, dependents)
+    solved, start = dependents.split.equations, found.x
     outside = (start < limits.low) | (start > limits.high)
     for i in np.flatnonzero(layout.settled & outside):
         raise InfeasibleModelError(
@@ -226,8 +225,6 @@ def reduced_set(
 ) -> FeasibleSet:
     """Return the feasible set over the independents; the rest of it is the compiler's."""
     layout, limits = layout_of(whole, dependents), whole.limits
-    if dependents.start is not None:
-        check_settled(whole, layout, dependents.start, dependents.split.equations, name)
     own = dependents.split.independent
     rows = ReducedRows(dependents, layout)
     n, m, m_n = rows.n, rows.m, rows.m_n
