@@ -39,8 +39,9 @@ class Space(Protocol):
     def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
         """Return derivatives by them, given those by all variables at a full vector."""
 
-    def key(self, full: Floats) -> bytes:
-        """Return what tells a full vector from others."""
+    @property
+    def hidden(self) -> Any:
+        """Positions in a full vector of variables that follow from others; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Ledger:
         self._lessons = lessons
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._given = reuse_designs, earlier or {}
-        self._earlier = self._by_key(space)
+        self._hidden = space.hidden
+        self._earlier = self._by_key()
         self._index: dict[bytes, int] = {}
         self._points = np.empty((_FIRST_ROOM, space.n))
         self._objectives = np.empty(_FIRST_ROOM)
@@ -171,7 +173,7 @@ class Ledger:
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
-        index = None if design is None else self._index.get(self._space.key(design.x))
+        index = None if design is None else self._index.get(self._key(design.x))
         return None if index is None else self.calls[index]
 
     def plan(self, designs: Sequence[Design | None]) -> Plan:
@@ -186,7 +188,7 @@ class Ledger:
         for position, design in enumerate(designs):
             if design is None or known[position] is not None:
                 continue
-            vector = self._space.key(design.x)
+            vector = self._key(design.x)
             key = vector if self._reuse else position.to_bytes(8, "big")
             if key in new:
                 continue
@@ -217,7 +219,7 @@ class Ledger:
                     "design than the candidate here. Nothing was simulated. Begin a new run with "
                     "reuse= and this journal."
                 )
-            outcome = stored or self._earlier.get(self._space.key(design.x))
+            outcome = stored or self._earlier.get(self._key(design.x))
             if outcome is not None:
                 known[position] = outcome
         return known
@@ -230,7 +232,7 @@ class Ledger:
         usable = good and call.max_violation == 0
         self._extend_arrays(call, usable)
         if self._reuse:
-            self._index[self._space.key(call.x)] = len(self.calls)
+            self._index[self._key(call.x)] = len(self.calls)
         self.calls.append(call)
         self.n_calls += call.status != CallStatus.REUSED
         self.n_failures += not good
@@ -240,18 +242,26 @@ class Ledger:
     def change_space(self, space: Space) -> None:
         """Take other variables as the free ones from now on."""
         self._space, self._slopes, self._index = space, None, {}
-        self._earlier = self._by_key(space)
+        self._hidden = space.hidden
+        self._earlier = self._by_key()
         calls, self.calls[:] = list(self.calls), []
         self._points = np.empty((len(self._points), space.n))
         for call in calls:
             self._extend_arrays(call, call.good and call.max_violation == 0)
             if self._reuse:
-                self._index[space.key(call.x)] = len(self.calls)
+                self._index[self._key(call.x)] = len(self.calls)
             self.calls.append(call)
 
-    def _by_key(self, space: Space) -> dict[bytes, Call]:
-        """Return the calls of earlier runs by what tells designs apart in a space."""
-        return {space.key(np.frombuffer(x)): call for x, call in self._given.items()}
+    def _by_key(self) -> dict[bytes, Call]:
+        """Return the calls of earlier runs by what tells designs apart."""
+        return {self._key(np.frombuffer(x)): call for x, call in self._given.items()}
+
+    def _key(self, full: Floats) -> bytes:
+        """Return what tells designs apart: a full vector without variables that follow from others.
+
+        Those may differ in their last digits from one solution of their equations to the next.
+        """
+        return (full if self._hidden is None else np.delete(full, self._hidden)).tobytes()
 
     def forget_failed(self) -> None:
         """Let the failed calls of the open generation be made again."""

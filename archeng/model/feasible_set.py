@@ -212,14 +212,12 @@ class FeasibleSet:
         fixed[self.free if self.whole is None else self.whole.free] = False
         return np.array_equal(full[fixed], self.template[fixed])
 
-    def key(self, full: Floats) -> bytes:
-        """Return what tells designs apart: the bytes of a full vector without the dependents.
-
-        Those may differ in their last digits from one solution to the next.
-        """
+    @property
+    def hidden(self) -> Any:
+        """Positions of the dependent variables in the full vector; None if there are none."""
         if self.dependents is None or self.whole is None:
-            return full.tobytes()
-        return np.delete(full, self.whole.free[self.dependents.columns]).tobytes()
+            return None
+        return self.whole.free[self.dependents.columns]
 
     def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
         """Return the derivatives (n,) by the free variables, given those by all (n_full,)."""

@@ -154,7 +154,7 @@ class SequentialQp:
 
         Returns the accepted iterate, which is the one evaluated last, and how far it has moved.
         """
-        merit = here.half_squared + rho * here.violation
+        steps, merit = self._steps, here.half_squared + rho * here.violation
         promised = max(-step.slope + rho * here.violation, 0.0)
         slack = _ROUNDING * (1.0 + abs(merit)) if math.isfinite(merit) else 0.0
 
@@ -164,11 +164,13 @@ class SequentialQp:
                 return math.isfinite(value)
             return value <= merit - _ARMIJO * t * promised + slack
 
+        def settled(there: Iterate | Glance) -> Iterate:
+            return there if isinstance(there, Iterate) else steps.settled(there)
+
         after = np.zeros_like(step.u) if step.relaxed else step.u
-        steps = self._steps
         there = steps.glance(here.z + step.d, after)
         if accept(there, 1.0):
-            return steps.settled(there), step.longest
+            return settled(there), step.longest
         if only_full:
             return None
         undefined = not math.isfinite(there.violation)
@@ -179,11 +181,11 @@ class SequentialQp:
             if corrected.solved:
                 there = steps.glance(here.z + corrected.d, after)
                 if accept(there, 1.0):
-                    return steps.settled(there), corrected.longest
+                    return settled(there), corrected.longest
         for t in (_ALMOST, *_SHRINK) if undefined else _SHRINK:
             there = steps.glance(here.z + t * step.d, after)
             if accept(there, t):
-                return steps.settled(there), t * step.longest
+                return settled(there), t * step.longest
         return None
 
     def _corrected(self, here: Iterate, step: SqpStep, bend: Floats) -> SqpStep:

@@ -151,10 +151,9 @@ class CompiledSteps:
         """Evaluate what the search looks at; here, everything."""
         return self.evaluate(z, u)
 
-    def settled(self, there: Any) -> Iterate:
+    def settled(self, there: Glance) -> Iterate:
         """Return the iterate of a glance."""
-        assert isinstance(there, Iterate)
-        return there
+        return self.evaluate(there.z, there.u)
 
     def first_step(
         self, problem: Problem, limits: RowLimits, z: Floats

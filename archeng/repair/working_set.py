@@ -34,7 +34,6 @@ matrices of this size.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -118,7 +117,7 @@ class WorkingSetSteps:
             violation = float(np.maximum(outside, 0.0).sum()) if defined.all() else np.inf
         return Glance(z, u, c, violation, float(z @ z) / 2)
 
-    def settled(self, there: Any) -> Iterate:
+    def settled(self, there: Glance) -> Iterate:
         """Return the iterate of a glance, with gradients."""
         return self.evaluate(there.z, there.u)
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from archeng.checks import shown
 from archeng.distribution import Floats, Integers
+from archeng.errors import SettingsError
 from archeng.handlers import Population
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
 from archeng.outcomes import Outcomes
 from archeng.records import CallRecord
 from archeng.repair import Repair, RepairKind
-from archeng.simulator import Design
+from archeng.simulator import Call, Design, told
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ def open_generation(
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
         Design(fs.variables, x, fs.parameters)
-        if (repair.feasible and fs.still_holds(x))
+        if (repair.feasible and (fs.whole is None or fs.still_holds(x)))
         or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)
@@ -119,3 +122,18 @@ def open_generation(
         repair_seconds=repair_seconds,
         row_numbers=fs.row_numbers,
     )
+
+
+def told_answers(
+    generation: OpenGeneration | None, objectives: Any
+) -> tuple[OpenGeneration, list[Call]]:
+    """Return what the user tells of an open generation, checked: one answer for each candidate."""
+    vector = isinstance(objectives, np.ndarray) and objectives.ndim == 1
+    if not vector and not isinstance(objectives, Sequence):
+        raise SettingsError(f"tell() takes one objective each, got {shown(objectives)}.")
+    if generation is None:
+        raise SettingsError("tell() without ask(): there are no open candidates.")
+    size = len(generation.candidates)
+    if len(objectives) != size:
+        raise SettingsError(f"tell() got {len(objectives)} objectives for {size} candidates.")
+    return generation, [told(value) for value in objectives]

@@ -67,9 +67,9 @@ class VariablesOnly:
         """Return the gradient itself."""
         return gradient
 
-    def key(self, full: Floats) -> bytes:
-        """Return the bytes of the vector."""
-        return full.tobytes()
+    @property
+    def hidden(self) -> None:
+        """Nothing follows from others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,17 @@ from archeng.runner.team import RepairTeam
 logger = logging.getLogger("archeng")
 
 
-def changed_setup(setup: Setup) -> Setup | None:
+def changed_search(
+    setup: Setup, state: RunState
+) -> tuple[Setup, FeasibleSet, RunState, RestartingSearch, RepairTeam] | None:
+    """Return set-up, set, state, search and team in other independents, if they ask for it."""
+    changed = None if state.stop_reason is not None else _changed_setup(setup)
+    if changed is None:
+        return None
+    return changed, changed.feasible_set, *_carried(state, setup.feasible_set, changed)
+
+
+def _changed_setup(setup: Setup) -> Setup | None:
     """Return the set-up with other independents, if the present ones serve badly; else None."""
     fs = setup.feasible_set
     if fs.dependents is None or fs.whole is None:
@@ -46,7 +56,7 @@ def changed_setup(setup: Setup) -> Setup | None:
     return replace(setup, feasible_set=new, wide=wide)
 
 
-def carried(
+def _carried(
     state: RunState, old: FeasibleSet, setup: Setup
 ) -> tuple[RunState, RestartingSearch, RepairTeam]:
     """Return state, search and team in the independents of a changed set-up."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from archeng.checks import flag, shown
+from archeng.checks import flag
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
@@ -21,21 +21,14 @@ from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
 from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
-from archeng.runner.generation import Candidate, OpenGeneration, open_generation
+from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
-from archeng.runner.rechoice import carried, changed_setup
+from archeng.runner.rechoice import changed_search
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.state import OpenedState, RunState, stored, stored_opened
-from archeng.runner.stored import (
-    latest_note,
-    note_resumed,
-    reopen,
-    restore,
-    with_latest_choice,
-)
+from archeng.runner.stored import latest_note, note_resumed, reopen, restore
 from archeng.settings import Settings
-from archeng.simulator import told
 from archeng.strategy import StopReason
 
 logger = logging.getLogger("archeng")
@@ -100,8 +93,7 @@ class Run:
         run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
-                header = with_latest_choice(store)
-                setup = stored_setup(header, simulator, model, settings, limits, options)
+                setup = stored_setup(store, simulator, model, settings, limits, options)
                 run._take(setup)
                 run._stand_where_it_stood(store, retry_failed)
             run._start_workers(setup)
@@ -138,8 +130,6 @@ class Run:
         """Stand where the journal's last finished generation stood, or after its candidates."""
         handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
-        if self.state.anchor is not None:
-            self.feasible_set.begin_at(self.state.anchor)
         if retry_failed:
             self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
@@ -223,16 +213,7 @@ class Run:
         ``None`` or NaN: the simulation failed, or there was no design to simulate. What is
         told of a design that was simulated before (``candidate.known``) is not used.
         """
-        vector = isinstance(objectives, np.ndarray) and objectives.ndim == 1
-        if not vector and not isinstance(objectives, Sequence):
-            raise SettingsError(f"tell() takes one objective each, got {shown(objectives)}.")
-        generation = self._open
-        if generation is None:
-            raise SettingsError("tell() without ask(): there are no open candidates.")
-        size = len(generation.candidates)
-        if len(objectives) != size:
-            raise SettingsError(f"tell() got {len(objectives)} objectives for {size} candidates.")
-        answers = [told(value) for value in objectives]
+        generation, answers = told_answers(self._open, objectives)
         reason = None
         for p in generation.positions:
             call = self._dispatcher.settle(generation, p, answers[p])
@@ -278,10 +259,9 @@ class Run:
         """Give up workers and journal; :meth:`run` does it by itself."""
         journal = self.ledger.journal
         if journal is not None:
-            history = self.history if self.stopped else ()
-            note = latest_note(self.options, self.stop_reason, history, closed=True)
+            last = self.history if self.stopped else ()
             with contextlib.suppress(JournalError):  # it only says how the run ended
-                journal.note(note)
+                journal.note(latest_note(self.options, self.stop_reason, last, closed=True))
         self._team.close()
         self._dispatcher.close()
         if journal is not None:
@@ -295,9 +275,8 @@ class Run:
             begin = time.perf_counter()
             self.state, population = self.search.ask(self.state, self.ledger.arrays())
             seconds = time.perf_counter() - begin
-            opened = OpenedState(
-                self.state.generation, self.state.search, self.state.rng, population
-            )
+            now = self.state
+            opened = OpenedState(now.generation, now.search, now.rng, population)
             self.ledger.open_generation(partial(stored_opened, opened))
             self._open = self._opened(opened, seconds)
         return self._open
@@ -375,21 +354,19 @@ class Run:
         proposed, ledger = generation.population.proposed, self.ledger
         tests = None if proposed else self.state.tests.last(1)[0]
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
-        best = ledger.best
-        self.state = self.search.follow(self.state, None if best is None else best.x)
-        self._change_independents()
+        if self.feasible_set.dependents is not None:
+            self._follow(ledger.best)
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
         return self.state.stop_reason
 
-    def _change_independents(self) -> None:
-        """Search in other independent variables, if the equations ask for it."""
-        setup = changed_setup(self._setup)
-        if setup is None or self.state.stop_reason is not None:
-            return
-        self._team.close()
-        old, self._setup, self.feasible_set = self.feasible_set, setup, setup.feasible_set
-        self.state, self.search, self._team = carried(self.state, old, setup)
-        self.ledger.change_space(setup.feasible_set)
+    def _follow(self, best: CallRecord | None) -> None:
+        """Solve equations from the best design on, in other independents if they ask for it."""
+        self.state = self.search.follow(self.state, None if best is None else best.x)
+        changed = changed_search(self._setup, self.state)
+        if changed is not None:
+            self._team.close()
+            self._setup, self.feasible_set, self.state, self.search, self._team = changed
+            self.ledger.change_space(self.feasible_set)
 
     def _call_back(self) -> None:
         try:

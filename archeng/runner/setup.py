@@ -15,7 +15,7 @@ from archeng.checks import unknown_options
 from archeng.codec import decode, encode
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
-from archeng.journal import finished_designs
+from archeng.journal import Journal, finished_designs
 from archeng.model import (
     IMPORT_OPTIONS,
     FeasibleSet,
@@ -48,6 +48,7 @@ from archeng.runner.stored import (
     stored_model,
     stored_set,
     stored_settings,
+    with_latest_choice,
 )
 from archeng.settings import Settings
 from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
@@ -187,7 +188,7 @@ def _check_names(model: Model, options: Options) -> None:
 
 
 def stored_setup(
-    stored: Mapping[str, Any],
+    journal: Journal,
     simulator: Any,
     source: Any,
     settings: Settings | None,
@@ -195,6 +196,7 @@ def stored_setup(
     keywords: Mapping[str, Any],
 ) -> Setup:
     """Prepare the run of a journal again; ``limits`` that are not None replace the stored ones."""
+    stored = with_latest_choice(journal)
     chosen, runtime, rest = split_options(keywords)
     if settings is not None:
         OPTIONS["settings"].checked(settings)

@@ -302,6 +302,8 @@ def restore(
     tests = [entry["tests"] for entry, g in generations if g.restart == restart]
     state = restored(data, kind, History.of(filter(None, tests)))
     _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
+    if state.anchor is not None:
+        feasible_set.begin_at(state.anchor)
     return state
 
 

@@ -40,22 +40,18 @@ def from_pyomo(
 ) -> Model:
     """Import a Pyomo model: variables, active constraints, units, initial values.
 
-    Black boxes of Pyomo (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs. A variable
-    that an equality defines by outputs is eliminated: its bounds become a simulated constraint, and
-    :meth:`archeng.Result.load_into` computes it. Other equalities with outputs are simulated.
+    Black boxes (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs. What equalities
+    define by outputs is eliminated, with simulated bounds; other equalities with outputs are not.
 
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel or block
-        Not changed. Deactivated blocks and constraints are skipped, fixed variables keep
-        their value, parameters enter with their present value.
+        Not changed. What is deactivated is skipped, what is fixed keeps its value.
     scale : mapping, optional
-        Initial standard deviation by variable name, for variables without both bounds. By
-        default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
-        suffix, else its initial value, and at least 1.
+        Initial standard deviation by name, for variables without both bounds; by default a fifth
+        of the magnitude: the inverse of ``scaling_factor``, else the initial value, at least 1.
     tolerance : float, optional
-        Half-width of equality constraints. By default relative to each row for explicit ones, and
-        1e-5 (`OUTPUT_TOLERANCE`) in the units of the row for those with outputs of black boxes.
+        Half-width of equalities; by default relative to each row, `OUTPUT_TOLERANCE` with outputs.
     objective : bool, optional
         Keep the active objective, for a run without a simulator; by default if there are boxes.
     parameters : list, optional
@@ -63,8 +59,7 @@ def from_pyomo(
     gradients : bool
         Ask black boxes for derivatives, too. False if that takes long, as finite differences do.
     independent : list, optional
-        Vars, indexed Vars or their members, or names, as :meth:`Model.independent` takes them; by
-        default the independent variables are chosen for you.
+        Vars, their members, or names, for :meth:`Model.independent`; by default they are chosen.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -89,8 +84,7 @@ def from_pyomo(
     formulas = eliminated(state)
     label = state.name if name is None else name
     _say(label, state, formulas)
-    computed = {v.name for v, _ in formulas.defined.values()}
-    named = independent_names(independent, state, computed)
+    named = independent_names(independent, state, {v.name for v, _ in formulas.defined.values()})
     return _build(label, state, formulas, gradients, named)
 
 

@@ -112,7 +112,14 @@ def rechosen(whole: Whole, old: Dependents) -> Choice | None:
         return None
     limits, bounded = whole.limits, np.isfinite(whole.limits.low) & np.isfinite(whole.limits.high)
     split, tangent = old.split, start.tangent
-    new = exchanged(split, tangent, old.columns, limits.scale, whole.may_move, bounded)
+    if np.all(np.isfinite(tangent)):
+        new = exchanged(split, tangent, old.columns, limits.scale, whole.may_move, bounded)
+    else:
+        rows = sparse.csr_array(whole.system.jacobian.matrix(start.x))[split.equations]
+        ranked = ranked_split(rows, limits.scale, split.equations, whole.independent)
+        if ranked is None or len(ranked.equations) < len(split.equations):
+            return None
+        new = ranked
     if np.array_equal(new.independent, split.independent):
         return None
     found = _dependents(whole, new, start.x)
