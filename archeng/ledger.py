@@ -81,7 +81,7 @@ class Ledger:
     reuse_designs : bool
         Whether a design that comes up again takes the outcome of its first simulation.
     earlier : mapping
-        Calls of designs that earlier runs simulated, by the key of the full vector.
+        Calls of designs that earlier runs simulated, by the bytes of the full vector.
 
     Attributes
     ----------
@@ -122,7 +122,8 @@ class Ledger:
         self._space, self._formulas, self._budget = space, formulas, budget
         self._lessons = lessons
         self._sign = -1.0 if maximize else 1.0
-        self._reuse, self._earlier = reuse_designs, earlier or {}
+        self._reuse, self._given = reuse_designs, earlier or {}
+        self._earlier = self._by_key(space)
         self._index: dict[bytes, int] = {}
         self._points = np.empty((_FIRST_ROOM, space.n))
         self._objectives = np.empty(_FIRST_ROOM)
@@ -239,6 +240,7 @@ class Ledger:
     def change_space(self, space: Space) -> None:
         """Take other variables as the free ones from now on."""
         self._space, self._slopes, self._index = space, None, {}
+        self._earlier = self._by_key(space)
         calls, self.calls[:] = list(self.calls), []
         self._points = np.empty((len(self._points), space.n))
         for call in calls:
@@ -246,6 +248,10 @@ class Ledger:
             if self._reuse:
                 self._index[space.key(call.x)] = len(self.calls)
             self.calls.append(call)
+
+    def _by_key(self, space: Space) -> dict[bytes, Call]:
+        """Return the calls of earlier runs by what tells designs apart in a space."""
+        return {space.key(np.frombuffer(x)): call for x, call in self._given.items()}
 
     def forget_failed(self) -> None:
         """Let the failed calls of the open generation be made again."""

@@ -30,7 +30,7 @@ from archeng.model.parameter_slopes import compile_parameter_slopes
 from archeng.model.structure.anchor import Limits
 from archeng.model.structure.dependents import Dependents
 from archeng.model.structure.formula_rows import reduced_functions
-from archeng.model.structure.reduced import reduced_set
+from archeng.model.structure.reduced import check_settled, reduced_set
 from archeng.model.structure.reduction import (
     chosen_dependents,
     dependents_of,
@@ -227,6 +227,7 @@ def _reduced(
     model: Declarations, whole: Whole, dependents: Dependents, notes: list[str]
 ) -> FeasibleSet:
     """Return the set over the independent variables."""
+    check_settled(whole, dependents, model.name)
     free, template = whole.free, whole.template
     formulas = compile_formulas(model, free, template, partial(reduced_functions, dependents))
     feasible_set = reduced_set(model.name, model.variables, whole, dependents, formulas, notes)

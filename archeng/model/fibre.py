@@ -11,6 +11,9 @@ import numpy as np
 from archeng.model.feasible_set import FeasibleSet
 from archeng.model.formulas import Formulas
 from archeng.model.functions import FastFunction
+from archeng.model.structure.held import Held
+from archeng.model.structure.reduced import reduced_set
+from archeng.model.structure.whole import Whole
 from archeng.model.variable import Floats
 
 
@@ -21,6 +24,8 @@ def fibre(fs: FeasibleSet, x: Floats) -> FeasibleSet:
     """
     assert fs.lattice is not None
     own = fs.lattice.continuous
+    if fs.dependents is not None and fs.whole is not None:
+        return _reduced_fibre(fs, fs.whole, Held(fs.dependents, own, x), x)
     y, full = _embedded(fs.all_rows.function, own, x)
     rows = fs.all_rows.function(full)
     flat = fs.m - fs.n_nonlinear
@@ -61,6 +66,21 @@ def fibre(fs: FeasibleSet, x: Floats) -> FeasibleSet:
         formulas=None if fs.formulas is None else _formulas(fs.formulas, own, x),
         parameter_slopes=None,
         lattice=None,
+    )
+
+
+def _reduced_fibre(fs: FeasibleSet, whole: Whole, held: Held, x: Floats) -> FeasibleSet:
+    """Return the set of a reduced model: the equations go on to be solved."""
+    assert fs.lattice is not None
+    own = fs.lattice.continuous
+    formulas = None if fs.formulas is None else _formulas(fs.formulas, own, x)
+    inner = reduced_set(fs.name, fs.variables, whole, held, formulas, ())
+    return replace(
+        inner,
+        template=fs.expand(x),
+        start=fs.start[own],
+        functions=fs.functions,
+        parameters=fs.parameters,
     )
 
 

@@ -77,5 +77,13 @@ class FastFunction:
         self._evaluate()
         return self._out[0].copy()  # type: ignore[no-any-return]
 
+    @property
+    def failed(self) -> bool:
+        """Whether the last call had no result: outputs are then those of an earlier call.
+
+        Nothing raises; the functions that can fail are those that solve equations.
+        """
+        return bool(self._evaluate.buffer.ret() != 0)  # type: ignore[attr-defined]
+
     def __reduce__(self) -> Any:
         return FastFunction, (self.function, self._matrices)

@@ -108,12 +108,16 @@ class FullSpaceIpopt:
         """Limits of all variables (N,) and all rows (M,), given those of the reduced rows (m,)."""
         layout, whole, own = self._layout, self._whole.limits, self._dependents.split.independent
         ends = np.cumsum([len(layout.bounded), len(layout.linear), len(layout.limited)])
-        middle = whole.middle
+        middle, anchor = whole.middle, self._dependents.anchor
+        held = np.ones(len(whole.low), dtype=bool)
+        held[own], held[self._dependents.columns] = False, False
         sides = []
         for side, free in zip(limits, (-np.inf, np.inf), strict=True):
-            variables, rows = np.full(len(whole.low), free), middle.copy()
+            variables = np.full(len(whole.low), free)
+            rows = np.where(whole.equality, middle, free)  # those of settled variables hold
             bounds, linear, limited, curved = np.split(side, ends)
             variables[own[layout.bounded]], variables[layout.limited] = bounds, limited
+            variables[held] = anchor[held]
             rows[layout.linear], rows[layout.curved] = linear, curved
             sides.append((variables, rows))
         (low, row_low), (high, row_high) = sides

@@ -76,7 +76,7 @@ class Setup:
     seed: int
     start: Floats | None  # where a new run begins, before it is repaired
     wide: Distribution  # the initial one of the search, around the start or else the origin
-    earlier: dict[bytes, Call]  # that earlier runs have finished, by the key of their vector
+    earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
     lessons: Lessons | None  # what they have learned about the outputs
     header: dict[str, Any]  # what a journal stores once
 
@@ -310,5 +310,5 @@ def _earlier(model: Model, runtime: Runtime, wanted: Asked) -> dict[bytes, Call]
                 )
                 outcome = wanted.completed(outcome, e.x)
                 if outcome.good:
-                    calls[fs.key(e.x)] = outcome
+                    calls[e.x.tobytes()] = outcome
     return calls

@@ -136,6 +136,8 @@ class Dependents:
         The order in which the equations can be solved.
     rows, columns : ndarray of int, shape (p,)
         Equations and dependent variables in that order.
+    about : tuple
+        What it was made of, with the present anchor.
     """
 
     def __init__(
@@ -148,7 +150,7 @@ class Dependents:
         anchor: Floats,
         bounds: tuple[Floats, Floats],
     ) -> None:
-        self._about = system, split, middle, half, scale, anchor, bounds
+        self.about = system, split, middle, half, scale, anchor, bounds
         self.system, self.split, self.anchor, self.scale = system, split, anchor, scale
         pattern = system.jacobian.pattern.tocsr()
         self.blocks: Blocks = block_triangular(pattern[split.equations][:, split.dependent])
@@ -187,7 +189,7 @@ class Dependents:
         if np.array_equal(anchor, self.anchor):
             return
         self.anchor = anchor
-        self._about = (*self._about[:-2], anchor, self._about[-1])
+        self.about = (*self.about[:-2], anchor, self.about[-1])
         self._points.clear()
         self.__dict__.pop("start", None)
 
@@ -333,15 +335,10 @@ class Dependents:
         return Solution(self, x, rows) if np.all(gap <= _WITHIN * self._half) else None
 
     def __reduce__(self) -> Any:
-        return Dependents, self._about
+        return Dependents, self.about
 
 
 def called(function: FastFunction, *arguments: Floats) -> list[Floats]:
     """Call a function that solves linear equations; NaN if they are singular."""
-    try:
-        return function(*arguments)
-    except RuntimeError:
-        sizes = [function.function.size_out(i) for i in range(function.function.n_out())]
-        return [
-            np.full(rows if columns == 1 else (rows, columns), np.nan) for rows, columns in sizes
-        ]
+    answers = function(*arguments)
+    return [np.full_like(a, np.nan) for a in answers] if function.failed else answers

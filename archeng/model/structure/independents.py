@@ -89,11 +89,17 @@ def matched_split(
 
 
 def split_of(size: int, dependent: Indices, equations: Indices) -> Split:
-    """Return the split of so many variables with these dependent ones."""
+    """Return the split of so many variables with these dependent ones.
+
+    All are in the order of the model: solutions then have the same bits whoever made the choice,
+    also if it comes from a journal.
+    """
     independent = np.setdiff1d(np.arange(size), dependent)
-    # In one order, by which a choice that was stored is put together again, to the last bit.
-    ordered = np.sort(np.asarray(dependent, np.intp))
-    return Split(independent, ordered, np.asarray(equations, np.intp))
+    return Split(
+        independent,
+        np.sort(np.asarray(dependent, np.intp)),
+        np.sort(np.asarray(equations, np.intp)),
+    )
 
 
 def _weights(J: Any, curved: Booleans, scale: Floats, added: Floats) -> Any:

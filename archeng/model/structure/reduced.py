@@ -85,20 +85,30 @@ def _moving(dependents: Dependents) -> Any:
     return reached(sparse.csr_array(edges, shape=(n, n)), own)
 
 
-def check_settled(whole: Whole, layout: Layout, start: Floats, model: str) -> None:
-    """Raise if variables that equations determine alone violate their bounds.
+def check_settled(whole: Whole, dependents: Dependents, model: str) -> None:
+    """Raise if variables that equations determine alone violate their bounds or other rows.
 
     Raises
     ------
     InfeasibleModelError
     """
-    limits = whole.limits
+    if dependents.start is None:
+        return
+    found, limits, layout = dependents.start, whole.limits, layout_of(whole, dependents)
+    solved, start = dependents.split.equations, found.x
     outside = (start < limits.low) | (start > limits.high)
     for i in np.flatnonzero(layout.settled & outside):
         raise InfeasibleModelError(
             f"Model {model!r}: the equations alone make {whole.names[i]} = {start[i]:g}, and its "
             f"bounds are {limits.low[i]:g} and {limits.high[i]:g}. Change one of them.",
             [str(whole.bounds[i])],
+        )
+    rows = np.delete(np.arange(whole.system.size), np.r_[solved, layout.linear, layout.curved])
+    for j in rows[~((found.rows >= limits.row_low) & (found.rows <= limits.row_high))[rows]]:
+        raise InfeasibleModelError(
+            f"Model {model!r}: the equations alone make {whole.rows[j]} = {found.rows[j]:g}, and "
+            f"its limits are {limits.row_low[j]:g} and {limits.row_high[j]:g}. Change one of them.",
+            [str(whole.rows[j])],
         )
 
 
@@ -215,8 +225,6 @@ def reduced_set(
 ) -> FeasibleSet:
     """Return the feasible set over the independents; the rest of it is the compiler's."""
     layout, limits = layout_of(whole, dependents), whole.limits
-    if dependents.start is not None:
-        check_settled(whole, layout, dependents.start.x, name)
     own = dependents.split.independent
     rows = ReducedRows(dependents, layout)
     n, m, m_n = rows.n, rows.m, rows.m_n

@@ -22,6 +22,7 @@ from archeng.model.structure.independents import (
     exchanged,
     matched_split,
     ranked_split,
+    split_of,
 )
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.variable import Floats
@@ -96,7 +97,7 @@ def dependents_of(whole: Whole, choice: Choice) -> Dependents:
     position[whole.free] = np.arange(len(whole.free))
     independent = position[choice.independent]
     dependent = np.setdiff1d(np.arange(len(whole.free)), independent)
-    split = Split(independent, dependent, choice.equations)
+    split = split_of(len(whole.free), dependent, choice.equations)
     return _dependents(whole, split, choice.anchor[whole.free])
 
 
