@@ -114,12 +114,17 @@ def check(
             write("\n" + "\n".join(_call_lines(call)))
     if not diagnosis.feasible:
         return 1
-    if refused is not None:  # a run would be, too
-        raise refused
+    _refuse(fs, refused)
+    return 0
+
+
+def _refuse(fs: FeasibleSet | None, error: ModelError | None) -> None:
+    """Raise if a run would refuse the model."""
+    if error is not None:
+        raise error
     if fs is not None:
         refuse_wide(fs)
         deviations(fs)  # refuses a model in which a run cannot tell where to search
-    return 0
 
 
 def _load_model(path: Path, name: str | None) -> Model:

@@ -118,8 +118,7 @@ def from_nlp(
     columns = {"lower": vector("lbx", lbx, n), "upper": vector("ubx", ubx, n)}
     columns |= {} if x0 is None else {"start": vector("x0", x0, n)}
     columns |= {} if scale is None else {"scale": vector("scale", scale, n)}
-    domains = _domains(discrete, n)
-    columns |= {"domain": np.array(domains, dtype=object)}
+    columns |= {"domain": np.array(_domains(discrete, n), dtype=object)}
     variables = [(label, {k: v[i] for k, v in columns.items()}) for i, label in enumerate(labels)]
     symbols, g = (type(x)(0, 1) if nlp.get(k) is None else ca.vec(nlp[k]) for k in ("p", "g"))
     kept = (("p", value if len(value) > 1 else value[0]),) if parameters and len(value) else ()
@@ -128,8 +127,7 @@ def from_nlp(
     problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
     boxes = black_boxes, gradients
     model = build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
-    model.name_independents(named_items(independent), x)
-    return model
+    return model.name_independents(named_items(independent), x)
 
 
 @documented(_COMMON)
@@ -185,8 +183,7 @@ def from_opti(
     problem = _opti_problem(opti, every, f, parameters, parameter_names)
     boxes = black_boxes, gradients
     model = build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
-    model.name_independents(named_items(independent), every)
-    return model
+    return model.name_independents(named_items(independent), every)
 
 
 def _kept_objective(f: Any, objective: bool | None, black_boxes: Any, missing: str) -> Any:

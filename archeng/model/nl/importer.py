@@ -46,8 +46,7 @@ def from_nl(
     objective : bool
         Keep the objective (the first one), so that ``archeng.solve(model)`` needs no simulator.
     independent : list of str, optional
-        Names of variables, as :meth:`Model.independent` takes them; by default the independent
-        variables are chosen for you.
+        Names of variables, as :meth:`Model.independent` takes them.
     name : str, optional
         By default the file's name.
 
@@ -75,10 +74,9 @@ def from_nl(
         raise ModelError(f"scale: {unknown} are not variables of {file}.")
     if objective and 0 not in contents.goals:
         raise ModelError(f"There is no simulator, and {file} has no objective.")
-    variables = _variables(contents, names, scale)
     return imported(
         file.stem if name is None else name,
-        zip(contents.symbols, variables, strict=True),
+        zip(contents.symbols, _variables(contents, names, scale), strict=True),
         _constraints(contents, rows, half_width(tolerance, str(file)), file.name),
         _objective(contents) if objective else None,
         named_items(independent),

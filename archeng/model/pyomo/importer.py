@@ -47,8 +47,7 @@ def from_pyomo(
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel or block
-        Not changed. Deactivated blocks and constraints are skipped, fixed variables keep
-        their value, parameters enter with their present value.
+        Not changed. What is deactivated is skipped; fixed variables and Params have their values.
     scale : mapping, optional
         Initial standard deviation by variable name, for variables without both bounds. By
         default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
@@ -63,8 +62,7 @@ def from_pyomo(
     gradients : bool
         Ask black boxes for derivatives, too. False if that takes long, as finite differences do.
     independent : list, optional
-        Vars, indexed Vars or their members, or names, as :meth:`Model.independent` takes them; by
-        default the independent variables are chosen for you.
+        Vars, indexed Vars or their members, or names: see :meth:`Model.independent`.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -80,18 +78,20 @@ def from_pyomo(
     ModelError
         If an option makes no sense.
     """
-    if objective is not None:
-        flag("objective", objective, ModelError)
-    flag("gradients", gradients, ModelError)
-    state = read(
-        model, scale=scale, tolerance=tolerance, objective=objective, parameters=parameters
-    )
+    _check_flags(objective, gradients)
+    options = {"scale": scale, "tolerance": tolerance, "parameters": parameters}
+    state = read(model, objective=objective, **options)
     formulas = eliminated(state)
     label = state.name if name is None else name
     _say(label, state, formulas)
-    computed = {v.name for v, _ in formulas.defined.values()}
-    named = independent_names(independent, state, computed)
+    named = independent_names(independent, state, {v.name for v, _ in formulas.defined.values()})
     return _build(label, state, formulas, gradients, named)
+
+
+def _check_flags(objective: Any, gradients: Any) -> None:
+    if objective is not None:
+        flag("objective", objective, ModelError)
+    flag("gradients", gradients, ModelError)
 
 
 def eliminated(state: Import) -> System:
