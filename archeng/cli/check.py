@@ -98,8 +98,9 @@ def check(
         else:
             model = _load_model(target, object_name).with_parameters(parameters)
         fs: FeasibleSet | None = None
+        refused: ModelError | None = None
         with contextlib.suppress(InfeasibleModelError):  # the diagnosis says why
-            fs = compiled_model(model)
+            fs, refused = compiled_model(model)
         diagnosis = diagnose(model, seed=seed)
         if not as_json:
             _show(model, fs, diagnosis, study)
@@ -111,12 +112,19 @@ def check(
             write_json(diagnosis.to_dict() | {k: v for k, v in more.items() if v is not None})
         elif call is not None:
             write("\n" + "\n".join(_call_lines(call)))
-    if not diagnosis.feasible or (diagnosis.structure and diagnosis.structure.refused):
+    if not diagnosis.feasible:
         return 1
+    _refuse(fs, refused)
+    return 0
+
+
+def _refuse(fs: FeasibleSet | None, error: ModelError | None) -> None:
+    """Raise if a run would refuse the model."""
+    if error is not None:
+        raise error
     if fs is not None:
         refuse_wide(fs)
         deviations(fs)  # refuses a model in which a run cannot tell where to search
-    return 0
 
 
 def _load_model(path: Path, name: str | None) -> Model:

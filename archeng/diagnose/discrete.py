@@ -153,7 +153,7 @@ class _Search:
 
 def _search_of(model: Model, system: LimitSystem) -> _Search:
     try:
-        fs = compiled_model(model)
+        fs, _ = compiled_model(model)
     except InfeasibleModelError:
         return _Search(system, None)
     except ModelError:

@@ -28,6 +28,7 @@ from archeng.model.structure.incidence import (
     dulmage_mendelsohn,
     too_many,
 )
+from archeng.model.structure.tears import mismatches
 from archeng.model.undefined import free_formulas
 from archeng.model.variable import stacked
 
@@ -47,6 +48,8 @@ class Equations:
     pattern : sparse array, shape (p, n)
     known : ndarray of bool, shape (n,)
         Variables that are taken as given: independent ones.
+    loops : tuple of (str, list of int)
+        Equalities with outputs: names, and positions in a design of the variables in them.
     """
 
     names: tuple[str, ...]
@@ -55,10 +58,28 @@ class Equations:
     free: Indices
     pattern: Any
     known: Any
+    loops: tuple[tuple[str, list[int]], ...] = ()
 
     def given(self, positions: Iterable[int]) -> Equations:
         """Return the same with further variables taken as given, by their positions in a design."""
         return replace(self, known=self.known | np.isin(self.free, list(positions)))
+
+    def closed(self) -> Equations:
+        """Return the same with equalities with outputs, each of which can determine a variable.
+
+        One without variables of its own can determine any: outputs depend on all of them.
+        """
+        if not self.loops:
+            return self
+        rows = [np.isin(self.free, held) if held else ~self.known for _, held in self.loops]
+        more = sparse.csr_array(np.array(rows, dtype=np.int8))
+        return replace(
+            self,
+            names=(*self.names, *(name for name, _ in self.loops)),
+            sources=(*self.sources, *("" for _ in self.loops)),
+            pattern=sparse.vstack((self.pattern, more)).tocsr(),
+            loops=(),
+        )
 
     @cached_property
     def unknowns(self) -> Indices:
@@ -147,23 +168,24 @@ def equations_of(model: Model) -> Equations:
         free=free,
         pattern=pattern[some],
         known=np.array(discrete, dtype=bool)[free],
+        loops=tuple(mismatches(model)),
     )
 
 
-def compiled_model(model: Model) -> FeasibleSet:
-    """Compile a model; named variables that cannot all be independent are no error here."""
+def compiled_model(model: Model) -> tuple[FeasibleSet, ModelError | None]:
+    """Compile a model, in all its variables if independent ones cannot be; and why not."""
     try:
-        return compile_model(model)
+        return compile_model(model), None
     except InfeasibleModelError:
         raise
-    except ModelError:
-        return compile_model(model, eliminate=False)
+    except ModelError as error:
+        return compile_model(model, eliminate=False), error
 
 
 def compiled_form(model: Model) -> FeasibleSet | None:
     """Compile a model; None if that finds a contradiction, or nothing is free."""
     with contextlib.suppress(ModelError):
-        return compiled_model(model)
+        return compiled_model(model)[0]
     return None
 
 

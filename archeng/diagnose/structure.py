@@ -83,11 +83,6 @@ class Structure:
     largest: Block | None = None
     mismatches: tuple[Mismatch, ...] = ()
 
-    @property
-    def refused(self) -> bool:
-        """Whether a run is refused, because the named variables cannot all be independent."""
-        return any(m.kind == TOO_MANY and m.named for m in self.mismatches)
-
 
 def structure_of(
     equations: Equations, named: Sequence[int], compiled: FeasibleSet | None
@@ -152,8 +147,9 @@ def _mismatches(equations: Equations, given: Equations, named: bool) -> list[Mis
             own = [v for v in held if equations.variables.index(v) in inside]
             text = _too_many_named_text(own)
             found.append(_mismatch(equations, TOO_MANY, part, True, text))
-    for part in given.lacking():
-        found.append(_mismatch(equations, NOT_DETERMINED, part, True, _lacking_text(part)))
+    closed = given.closed()
+    for part in closed.lacking():
+        found.append(_mismatch(closed, NOT_DETERMINED, part, True, _lacking_text(part)))
     return found
 
 

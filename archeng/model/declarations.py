@@ -105,14 +105,15 @@ class Declarations:
         """Keep a Python function alive that rows refer to (used by the importers)."""
         self._functions.append(function)
 
-    def name_independents(self, items: Sequence[Any], column: Any = None) -> None:
-        """Name variables as independent, besides those that are already (used by the importers).
+    def name_independents(self, items: Sequence[Any], column: Any = None) -> Self:
+        """Name variables as independent, too, and return the model itself (used by the importers).
 
         ``column`` has the symbols of the variables if they are not the model's own.
         """
         own = self.symbols if column is None else column
         named = named_positions(items, self.variables, own)
         self._independents = tuple(sorted({*self._independents, *named}))
+        return self
 
     @named_options(ModelError)
     def set_objective(self, expression: Any, sense: Sense = "minimize") -> None:

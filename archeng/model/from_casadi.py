@@ -125,9 +125,15 @@ def from_nlp(
     missing = "the nlp dictionary has no objective 'f'"
     f = _kept_objective(nlp.get("f"), objective, black_boxes, missing)
     problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
+<<<<<<< HEAD
     model = build(name, variables, problem, (black_boxes, gradients), tolerance, lambda i: "nlp")
     model.name_independents(named_items(independent), x)
     return model
+=======
+    boxes = black_boxes, gradients
+    model = build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
+    return model.name_independents(named_items(independent), x)
+>>>>>>> structure
 
 
 @documented(_COMMON)
@@ -183,8 +189,7 @@ def from_opti(
     problem = _opti_problem(opti, every, f, parameters, parameter_names)
     boxes = black_boxes, gradients
     model = build(name, variables, problem, boxes, tolerance, partial(_opti_source, opti))
-    model.name_independents(named_items(independent), every)
-    return model
+    return model.name_independents(named_items(independent), every)
 
 
 def _kept_objective(f: Any, objective: bool | None, black_boxes: Any, missing: str) -> Any:

@@ -260,5 +260,4 @@ def imported(
     model.add_constraints(constraints)
     if objective is not None:
         model.set_objective(*objective)
-    model.name_independents(independent)
-    return model
+    return model.name_independents(independent)

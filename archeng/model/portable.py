@@ -246,8 +246,7 @@ def _from_data(data: Mapping[str, Any]) -> Model:
         None if goal is None else (_element(values, goal), data["sense"]),
     )
     model.objective_name = str(data.get("objective_name", ""))
-    model.name_independents([_element(entries, i) for i in data.get("independents", ())])
-    return model
+    return model.name_independents([_element(entries, i) for i in data.get("independents", ())])
 
 
 def _constraint(record: Mapping[str, Any], values: Sequence[Any]) -> Constraint:

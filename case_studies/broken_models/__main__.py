@@ -72,8 +72,9 @@ def _structure(options: argparse.Namespace) -> int:
         named = "all" if not verdict.missing else f"not {', '.join(verdict.missing)}"
         innocent = ", ".join(verdict.innocent) or "none"
         about = (name, broken.kind, broken.mistake, written, size)
+        about += (f"{len(broken.planted)} of {verdict.names}",)
         rows.append((*about, named, innocent, said, f"{seconds:.1f}"))
-    header = ("model", "kind", "mistake", "written in", "equations", "named")
+    header = ("model", "kind", "mistake", "written in", "equations", "planted", "named")
     print(text_table((*header, "innocent named", "said of the twin", "seconds"), rows))
     print(f"\nnamed, and called what it is, in {right} of {len(names)}; ", end="")
     print(f"nothing said of the healthy twin in {quiet} of {len(names)}")

@@ -43,13 +43,15 @@ class Structural:
 
 
 class StructuralVerdict(NamedTuple):
-    """Planted names that are missing in a diagnosis, innocent ones in it, and whether it is right.
+    """How a diagnosis compares with what was planted.
 
-    ``right`` also says that the diagnosis calls the mistake what it is.
+    ``missing`` are planted names that it lacks, ``innocent`` ones that it should not have;
+    ``names`` is how many it has in all. ``right`` also says that it calls the mistake what it is.
     """
 
     missing: tuple[str, ...]
     innocent: tuple[str, ...]
+    names: int
     right: bool
 
 
@@ -60,7 +62,7 @@ def judge_structure(model: Structural, diagnosis: Diagnosis) -> StructuralVerdic
     innocent = tuple(sorted(named - model.planted - model.partners))
     called = _called(diagnosis)
     right = not missing and not innocent and called == {model.kind}
-    return StructuralVerdict(missing, innocent, right)
+    return StructuralVerdict(missing, innocent, len(named), right)
 
 
 def _named(kind: str, diagnosis: Diagnosis) -> set[str]:
