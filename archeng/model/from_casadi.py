@@ -125,15 +125,9 @@ def from_nlp(
     missing = "the nlp dictionary has no objective 'f'"
     f = _kept_objective(nlp.get("f"), objective, black_boxes, missing)
     problem = Problem(x, symbols, value, kept, g, f, lbg, ubg, row_names=row_names)
-<<<<<<< HEAD
-    model = build(name, variables, problem, (black_boxes, gradients), tolerance, lambda i: "nlp")
-    model.name_independents(named_items(independent), x)
-    return model
-=======
     boxes = black_boxes, gradients
     model = build(name, variables, problem, boxes, tolerance, lambda i: "nlp")
     return model.name_independents(named_items(independent), x)
->>>>>>> structure
 
 
 @documented(_COMMON)

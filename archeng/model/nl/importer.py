@@ -46,11 +46,7 @@ def from_nl(
     objective : bool
         Keep the objective (the first one), so that ``archeng.solve(model)`` needs no simulator.
     independent : list of str, optional
-<<<<<<< HEAD
-        Names, as :meth:`Model.independent` takes them; by default they are chosen for you.
-=======
         Names of variables, as :meth:`Model.independent` takes them.
->>>>>>> structure
     name : str, optional
         By default the file's name.
 

@@ -40,18 +40,21 @@ def from_pyomo(
 ) -> Model:
     """Import a Pyomo model: variables, active constraints, units, initial values.
 
-    Black boxes (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs. What equalities
-    define by outputs is eliminated, with simulated bounds; other equalities with outputs are not.
+    Black boxes of Pyomo (``ExternalFunction``, ``ExternalGreyBoxBlock``) become outputs. A variable
+    that an equality defines by outputs is eliminated: its bounds become a simulated constraint, and
+    :meth:`archeng.Result.load_into` computes it. Other equalities with outputs are simulated.
 
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel or block
-        Not changed. What is deactivated is skipped, what is fixed keeps its value.
+        Not changed. What is deactivated is skipped; fixed variables and Params have their values.
     scale : mapping, optional
-        Initial standard deviation by name, for variables without both bounds; by default a fifth
-        of the magnitude: the inverse of ``scaling_factor``, else the initial value, at least 1.
+        Initial standard deviation by variable name, for variables without both bounds. By
+        default a fifth of the variable's magnitude: the inverse of its ``scaling_factor``
+        suffix, else its initial value, and at least 1.
     tolerance : float, optional
-        Half-width of equalities; by default relative to each row, `OUTPUT_TOLERANCE` with outputs.
+        Half-width of equality constraints. By default relative to each row for explicit ones, and
+        1e-5 (`OUTPUT_TOLERANCE`) in the units of the row for those with outputs of black boxes.
     objective : bool, optional
         Keep the active objective, for a run without a simulator; by default if there are boxes.
     parameters : list, optional
@@ -59,7 +62,7 @@ def from_pyomo(
     gradients : bool
         Ask black boxes for derivatives, too. False if that takes long, as finite differences do.
     independent : list, optional
-        Vars, their members, or names, for :meth:`Model.independent`; by default they are chosen.
+        Vars, indexed Vars or their members, or names: see :meth:`Model.independent`.
     name : str, optional
         By default the Pyomo model's own.
 
@@ -75,17 +78,20 @@ def from_pyomo(
     ModelError
         If an option makes no sense.
     """
-    if objective is not None:
-        flag("objective", objective, ModelError)
-    flag("gradients", gradients, ModelError)
-    state = read(
-        model, scale=scale, tolerance=tolerance, objective=objective, parameters=parameters
-    )
+    _check_flags(objective, gradients)
+    options = {"scale": scale, "tolerance": tolerance, "parameters": parameters}
+    state = read(model, objective=objective, **options)
     formulas = eliminated(state)
     label = state.name if name is None else name
     _say(label, state, formulas)
     named = independent_names(independent, state, {v.name for v, _ in formulas.defined.values()})
     return _build(label, state, formulas, gradients, named)
+
+
+def _check_flags(objective: Any, gradients: Any) -> None:
+    if objective is not None:
+        flag("objective", objective, ModelError)
+    flag("gradients", gradients, ModelError)
 
 
 def eliminated(state: Import) -> System:
