@@ -15,6 +15,7 @@ from archeng import Model, Settings
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet, compile_model
 from archeng.model.structure.reduction import LEAST_EQUATIONS
+from case_studies.flowsheet.suite import PROBLEMS
 
 TESTED = pytest.mark.parametrize("name", CASES)
 
@@ -427,3 +428,12 @@ def test_elimination_can_be_turned_off() -> None:
         assert run.result().n_infeasible_calls == 0
     with pytest.raises(archeng.errors.SettingsError, match="elimination"):
         Settings(elimination="sometimes")  # type: ignore[arg-type]
+
+
+@pytest.mark.timeout(60)  # SciPy's matching went in circles with weights that were any numbers
+@pytest.mark.parametrize("name", ["case14", "case14s"])
+def test_named_independents_of_power_networks_are_taken(name: str) -> None:
+    problem = PROBLEMS[name]
+    model = archeng.from_pyomo(problem.build(), independent=list(problem.independent))
+    feasible_set = compile_model(model)
+    assert set(feasible_set.free_names) == set(problem.independent)

@@ -49,6 +49,7 @@ _ZERO = 30.0  # weight of an entry that is zero there, and of the smallest ones
 _WITH_BOUNDS = 3.0  # weight of making a variable with two bounds dependent
 _TORN = 6.0  # weight of making a variable of an equation with outputs dependent
 _CURVED = 2.0  # weight of an entry that changes from point to point: no `v == f(others)`
+_GRID = 1024.0  # steps of the weights: with any numbers SciPy's matching may go in circles
 _RANK = 1e-9  # relative size of what is left of an equation that follows from others
 _MOST_ENTRIES = 4_000_000  # of a dense matrix of all equations, up to which ranks are computed
 
@@ -115,6 +116,7 @@ def _weights(J: Any, curved: Booleans, scale: Floats, added: Floats) -> Any:
         finite & (sizes > 0), np.minimum(logs, _ZERO), np.where(finite, _ZERO, _UNDEFINED)
     )
     weights = 1.0 + logs + _CURVED * curved + added[J.indices]
+    weights = np.round(weights * _GRID) / _GRID
     return sparse.csr_array((weights, J.indices, J.indptr), shape=J.shape)
 
 
