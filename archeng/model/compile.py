@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -61,6 +61,20 @@ _UNSOLVED = "no solution of its equations was found; all variables are searched"
 _Known = Mapping[int, Implied] | None  # rows that are equalities after all; None: not yet known
 _Reduction = tuple[bool, Choice | None]  # whether to eliminate variables, and a choice made earlier
 _MOST_DENSE = 1000  # variables of a model with many equations that are searched all the same
+
+
+class _Sorted(NamedTuple):
+    """A model with its rows sorted; ``merged`` are those that went into each bound."""
+
+    model: Declarations
+    free: Any
+    template: Floats
+    low: Floats
+    high: Floats
+    merged: Mapping[int, list[str]]
+    linear: list[PendingRow]
+    nonlinear: list[PendingRow]
+    x: Any
 
 
 def compile_model(
@@ -124,8 +138,8 @@ def _compile(
         lower[free], upper[free] = low, high
         return _compile(model, lower, upper, implied, reduction)
     linear, nonlinear = by_kind(rows, x)
-    given = model, free, template, low, high, merged, linear, nonlinear, x
-    reduced = None if kept else _reduced_if_many(*given, reduction, notes)
+    given = _Sorted(model, free, template, low, high, merged, linear, nonlinear, x)
+    reduced = None if kept else _reduced_if_many(given, reduction, notes)
     if reduced is not None:
         return reduced
     if implied is None:
@@ -138,7 +152,7 @@ def _compile(
                 lower[free[i]] = upper[free[i]] = level_at(model, int(free[i]), value)
             return _compile(model, lower, upper, implied, reduction)
     notes += [_implied_note(r) for r in rows if r.info.implied]
-    feasible_set = _assemble(*given, notes)
+    feasible_set = _assemble(given, notes)
     return replace(
         feasible_set,
         functions=(*model.functions, *kept),
@@ -149,25 +163,13 @@ def _compile(
     )
 
 
-def _reduced_if_many(
-    model: Declarations,
-    free: Any,
-    template: Floats,
-    low: Floats,
-    high: Floats,
-    merged: Mapping[int, list[str]],
-    linear: list[PendingRow],
-    nonlinear: list[PendingRow],
-    x: Any,
-    reduction: _Reduction,
-    notes: list[str],
-) -> FeasibleSet | None:
+def _reduced_if_many(given: _Sorted, reduction: _Reduction, notes: list[str]) -> FeasibleSet | None:
     """Return the set over the independents, if there are many equations and they can be solved."""
-    eliminate, choice = reduction
-    n_equations = sum(r.info.equality for r in (*linear, *nonlinear))
+    (eliminate, choice), model, free = reduction, given.model, given.free
+    n_equations = sum(r.info.equality for r in (*given.linear, *given.nonlinear))
     if not (eliminate and is_reduced(n_equations, len(free), bool(model.independents))):
         return None
-    whole = _whole(model, free, template, low, high, merged, linear, nonlinear, x)
+    whole = _whole(given)
     if choice is not None:
         return _reduced(model, whole, dependents_of(whole, choice), notes)
     dependents = chosen_dependents(whole, model.name)
@@ -180,18 +182,9 @@ def _reduced_if_many(
     return None
 
 
-def _whole(
-    model: Declarations,
-    free: Any,
-    template: Floats,
-    low: Floats,
-    high: Floats,
-    merged: Mapping[int, list[str]],
-    linear: list[PendingRow],
-    nonlinear: list[PendingRow],
-    x: Any,
-) -> Whole:
+def _whole(given: _Sorted) -> Whole:
     """Return all rows with sparse derivatives, before dependent variables are eliminated."""
+    model, free, template, low, high, merged, linear, nonlinear, x = given
     names, rows = model.element_names(), [*linear, *nonlinear]
     start, scale = (values[free] for values in stacked(model.variables, "start", "scale"))
     near = neighbourhood(low, high, start, scale)
@@ -241,19 +234,9 @@ def _reduced(
     )
 
 
-def _assemble(
-    model: Declarations,
-    free: Any,
-    template: Floats,
-    low: Floats,
-    high: Floats,
-    merged: Mapping[int, list[str]],
-    linear: list[PendingRow],
-    nonlinear: list[PendingRow],
-    x: Any,
-    notes: list[str],
-) -> FeasibleSet:
-    """Let CasADi derive the functions; ``merged`` are the rows that went into each bound."""
+def _assemble(given: _Sorted, notes: list[str]) -> FeasibleSet:
+    """Let CasADi derive the functions."""
+    model, free, template, low, high, merged, linear, nonlinear, x = given
     names = model.element_names()
     bounded = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
     bound_rows = [
