@@ -14,8 +14,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet, Model, compile_model
@@ -28,6 +26,7 @@ from archeng.model.structure.incidence import (
     dulmage_mendelsohn,
     too_many,
 )
+from archeng.model.structure.scipy_modules import csgraph, sparse
 from archeng.model.structure.tears import mismatches
 from archeng.model.undefined import free_formulas
 from archeng.model.variable import stacked

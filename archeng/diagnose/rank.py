@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr
 
+from archeng.model.structure.scipy_modules import linalg
 from archeng.model.variable import Floats
 
 MOST_RANKED = 1500
@@ -49,7 +49,7 @@ def _unit(gradients: Floats) -> Floats:
 def _full_rank(unit: Floats) -> bool:
     if len(unit) > unit.shape[1]:
         return False
-    diagonal = np.abs(np.diag(qr(unit.T, mode="r", pivoting=True)[0]))
+    diagonal = np.abs(np.diag(linalg.qr(unit.T, mode="r", pivoting=True)[0]))
     return bool(diagonal.min() > len(unit) * _DEPENDENT)
 
 

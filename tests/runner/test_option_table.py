@@ -84,7 +84,7 @@ def test_the_pyomo_solver_takes_those_of_the_table() -> None:
         pyo.SolverFactory("archeng").solve(pyo.ConcreteModel(), options={"nonsense": 1})
     names = str(caught.value).split("It takes ")[1].rstrip(".").split(", ")
     expected = {o.name for o in OPTIONS.values() if o.pyomo}
-    assert set(names) == expected | {"scale", "tolerance", "gradients"}
+    assert set(names) == expected | {"scale", "tolerance", "gradients", "independent"}
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -31,10 +31,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from archeng.errors import ModelError
+from archeng.model.structure.scipy_modules import csgraph, sparse
 
 Indices = NDArray[np.intp]
 """Numbers of equations or variables."""

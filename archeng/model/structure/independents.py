@@ -31,13 +31,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.linalg import qr
-from scipy.sparse import csgraph
 
 from archeng.errors import ModelError
 from archeng.model.structure.dependents import Split
 from archeng.model.structure.incidence import Indices, dulmage_mendelsohn, matching
+from archeng.model.structure.scipy_modules import csgraph, linalg, sparse
 from archeng.model.variable import Floats
 
 Booleans = NDArray[np.bool_]
@@ -133,10 +131,10 @@ def ranked_split(jacobian: Any, scale: Floats, equations: Indices, fixed: Boolea
         return None
     lengths = np.linalg.norm(A, axis=1)
     A = A / np.where(lengths > 0, lengths, 1.0)[:, None]
-    _, R, order = qr(A.T, mode="economic", pivoting=True)
+    _, R, order = linalg.qr(A.T, mode="economic", pivoting=True)
     sizes = np.abs(np.diag(R))
     kept = np.sort(order[: int(np.sum(sizes > _RANK * sizes[0]))])
-    _, _, columns = qr(A[kept], mode="economic", pivoting=True)
+    _, _, columns = linalg.qr(A[kept], mode="economic", pivoting=True)
     return split_of(jacobian.shape[1], allowed[columns[: len(kept)]], equations[kept])
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
 
 from archeng.errors import InfeasibleModelError
 from archeng.model.feasible_set import FeasibleSet, RowKind
@@ -24,6 +23,7 @@ from archeng.model.functions import FastFunction
 from archeng.model.structure.bridge import PlainFunction
 from archeng.model.structure.dependents import Dependents, Solution, called
 from archeng.model.structure.incidence import Indices, reached
+from archeng.model.structure.scipy_modules import sparse
 from archeng.model.structure.whole import Whole
 from archeng.model.variable import Floats, Variable
 

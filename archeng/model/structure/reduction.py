@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from archeng.blas import one_thread
 from archeng.errors import InfeasibleModelError
@@ -24,6 +23,7 @@ from archeng.model.structure.independents import (
     ranked_split,
     split_of,
 )
+from archeng.model.structure.scipy_modules import sparse
 from archeng.model.structure.whole import Choice, Whole
 from archeng.model.variable import Floats
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
 
 from archeng.model.functions import FastFunction, connected
+from archeng.model.structure.scipy_modules import sparse
 from archeng.model.variable import Floats
 
 
