@@ -56,8 +56,10 @@ class Structure:
 
     Attributes
     ----------
-    variables, equations : int
-        Free variables; equalities without outputs and conditions.
+    variables : int
+        Free variables.
+    equations : int
+        Equalities without outputs and conditions.
     degrees_of_freedom : int
         Free variables less equations that can have a variable of their own.
     named : tuple of str
