@@ -6,9 +6,7 @@ A method is a function of a `Trial`; it begins with the Pyomo model as its autho
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
 import casadi as ca
@@ -45,16 +43,12 @@ def default(trial: Trial) -> Ended:
 
 def named(trial: Trial) -> Ended:
     """Run archeng with the independent variables that an engineer would name."""
-    if "independent" not in inspect.signature(archeng.from_pyomo).parameters:
-        raise NotImplementedError("this version of archeng takes no names of independent variables")
     return searched(trial, trial.problem.build(), independent=list(trial.problem.independent))
 
 
 def in_all(trial: Trial) -> Ended:
-    """Run archeng in all variables; versions without the setting do nothing else."""
-    known = "elimination" in {f.name for f in fields(Settings)}
-    more: dict[str, Any] = {"elimination": "never"} if known else {}
-    return searched(trial, trial.problem.build(), settings=Settings(**more))
+    """Run archeng in all variables."""
+    return searched(trial, trial.problem.build(), settings=Settings(elimination="never"))
 
 
 class _Slopes(ca.Callback):  # type: ignore[misc]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from study_commands import refused
 
-import archeng
 from case_studies.flowsheet import experiment, steam, tables
 from case_studies.flowsheet.__main__ import main
 from case_studies.flowsheet.judge import Judge, tolerances
@@ -37,11 +35,6 @@ SIZES = {
     "rod": (508, 500, 8),
 }
 SMALL = [name for name in SIZES if name != "chain1000"]
-
-with_elimination = pytest.mark.skipif(
-    "elimination" not in {f.name for f in fields(archeng.Settings)},
-    reason="this version searches in all variables",
-)
 
 
 def solved(name: str, given: dict[str, float]) -> dict[str, float]:
@@ -253,7 +246,6 @@ def test_archeng_in_all_variables_makes_no_infeasible_call() -> None:
     assert row["first_process"] > 0
 
 
-@with_elimination
 @pytest.mark.parametrize(
     ("name", "most"),
     [
@@ -273,7 +265,6 @@ def test_archeng_searches_in_the_degrees_of_freedom(name: str, most: int) -> Non
     assert not row["claims"] or row["gap"] < tables.FALSE
 
 
-@with_elimination
 def test_independent_variables_can_be_named() -> None:
     row = experiment.measured("chain10", "archeng-named", seed=1, budget=100, seconds=60)
     assert row["calls_to_target"] is not None, row
