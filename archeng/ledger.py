@@ -7,12 +7,13 @@ from, and what goes into the journal: all of it is asked here, by a run and by w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from archeng.call_arrays import CallArrays, Space
 from archeng.codec import decode, encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
@@ -21,27 +22,9 @@ from archeng.model import Formulas
 from archeng.outcomes import Lessons, Limits, PastCalls
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
-from archeng.simulator import Call, CallStatus, Design, output_vector
+from archeng.simulator import Call, CallStatus, Design
 
-_FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
-
-
-class Space(Protocol):
-    """Which variables are free, as a feasible set says it."""
-
-    @property
-    def n(self) -> int:
-        """How many."""
-
-    def reduce(self, full: Floats) -> Floats:
-        """Return their part of a full vector."""
-
-    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
-        """Return derivatives by them, given those by all variables at a full vector."""
-
-    @property
-    def hidden(self) -> Any:
-        """Positions in a full vector of variables that follow from others; None: there are none."""
+_ROUNDING = 1e-9  # relative, of sums of costs
 
 
 @dataclass(frozen=True)
@@ -83,6 +66,11 @@ class Ledger:
         Whether a design that comes up again takes the outcome of its first simulation.
     earlier : mapping
         Calls of designs that earlier runs simulated, by the bytes of the full vector.
+    costs : tuple of float
+        What a call of each simulator costs, the cheapest first; the last one is the simulator that
+        the run is about.
+    max_cost : float, optional
+        What all calls together may cost.
 
     Attributes
     ----------
@@ -97,6 +85,8 @@ class Ledger:
         Simulator calls (reused ones do not count), and those that did not end well.
     best_acceptable : CallRecord or None
         The best call that satisfies all constraints.
+    cheaper : tuple of Ledger
+        One for each cheaper simulator, with its calls; everything else here is about the finest.
     journal : Journal or None
         Where everything is written before it is used.
     """
@@ -112,6 +102,8 @@ class Ledger:
         earlier: Mapping[bytes, Call] | None = None,
         formulas: Formulas | None = None,
         lessons: Lessons | None = None,
+        costs: tuple[float, ...] = (1.0,),
+        max_cost: float | None = None,
     ) -> None:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
@@ -120,18 +112,19 @@ class Ledger:
         self.best_acceptable: CallRecord | None = None
         self.n_calls = self.n_failures = 0
         self.limits = limits
-        self._space, self._formulas, self._budget = space, formulas, budget
-        self._lessons = lessons
+        self._formulas, self._budget = formulas, budget
+        self._lessons, self.costs, self._max_cost = lessons, costs, max_cost
+        self.finest = len(costs) - 1
+        self.cheaper = tuple(
+            Ledger(space, limits, maximize=maximize, reuse_designs=True, formulas=formulas)
+            for _ in costs[1:]
+        )
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._given = reuse_designs, earlier or {}
         self._hidden = space.hidden
         self._earlier = self._by_key()
         self._index: dict[bytes, int] = {}
-        self._points = np.empty((_FIRST_ROOM, space.n))
-        self._objectives = np.empty(_FIRST_ROOM)
-        self._simulated = np.empty((_FIRST_ROOM, len(limits)))
-        self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
-        self._slopes: Floats | None = None  # until a simulator returns gradients
+        self._arrays = CallArrays(space, limits.names, self._sign, formulas)
 
     # -- questions --------------------------------------------------------------------------
 
@@ -159,40 +152,83 @@ class Ledger:
         """How many calls the budget still allows; None without a budget."""
         return None if self._budget is None else max(self._budget - self.n_calls, 0)
 
+    @property
+    def cost(self) -> float:
+        """What all calls cost so far."""
+        counts = (*(ledger.n_calls for ledger in self.cheaper), self.n_calls)
+        return float(sum(n * cost for n, cost in zip(counts, self.costs, strict=True)))
+
+    @property
+    def out_of_cost(self) -> bool:
+        """Whether no call of the finest simulator can be paid any more."""
+        return self._payable(self.finest) == 0
+
+    def _payable(self, level: int) -> int | None:
+        """How many calls of a simulator ``max_cost`` still allows; None: any number."""
+        if self._max_cost is None:
+            return None
+        left = self._max_cost - self.cost
+        return max(int(left / self.costs[level] * (1 + _ROUNDING)), 0)
+
+    def left_at(self, level: int) -> int | None:
+        """How many calls of a simulator the budgets still allow; None: any number."""
+        bounds = [self._payable(level), self.calls_left if level == self.finest else None]
+        return min((b for b in bounds if b is not None), default=None)
+
+    @property
+    def n_recorded(self) -> int:
+        """Calls of all simulators, reused ones as well."""
+        return len(self.calls) + sum(len(ledger.calls) for ledger in self.cheaper)
+
+    @property
+    def all_calls(self) -> list[CallRecord]:
+        """Calls of all simulators, in the order of the run."""
+        if not self.cheaper:
+            return self.calls
+        calls = [*self.calls, *(call for ledger in self.cheaper for call in ledger.calls)]
+        return sorted(calls, key=lambda call: call.index)
+
+    @property
+    def early(self) -> bool:
+        """Whether fewer than two generations were simulated by the finest simulator."""
+        return sum(g.level == self.finest for g in self.generations) < 2
+
+    def at(self, level: int) -> Ledger:
+        """Return the ledger with the calls of a simulator."""
+        return self if level == self.finest else self.cheaper[level]
+
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
-        every = PastCalls(
-            self._points,
-            self._objectives,
-            self._simulated,
-            self._outputs,
-            self._slopes,
-            self._lessons,
-        )
-        return every.taken(slice(len(self.calls)))
+        cheaper = tuple(ledger.arrays() for ledger in self.cheaper)
+        return replace(self._arrays.past(), lessons=self._lessons, cheaper=cheaper)
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
-        index = None if design is None else self._index.get(self._key(design.x))
-        return None if index is None else self.calls[index]
+        if design is None:
+            return None
+        own = self.at(design.level)
+        index = own._index.get(own._key(design.x))
+        return None if index is None else own.calls[index]
 
-    def plan(self, designs: Sequence[Design | None]) -> Plan:
+    def plan(self, designs: Sequence[Design | None], level: int = 0) -> Plan:
         """Say which designs of a generation have to be simulated, within the budget.
 
         None is a candidate without a design. Designs known from earlier runs cost no call.
+        ``level`` is that of all designs.
         """
         known = tuple(self.find(design) for design in designs)
         new: set[bytes] = set()
         positions: list[int] = []
-        left, calls = self.calls_left, 0
+        left, calls = self.left_at(level), 0
+        reuse, earlier = self.at(level)._reuse, self.at(level)._earlier
         for position, design in enumerate(designs):
             if design is None or known[position] is not None:
                 continue
             vector = self._key(design.x)
-            key = vector if self._reuse else position.to_bytes(8, "big")
+            key = vector if reuse else position.to_bytes(8, "big")
             if key in new:
                 continue
-            if vector not in self._earlier:
+            if vector not in earlier:
                 calls += 1
                 if left is not None and calls > left:
                     return Plan(known, tuple(positions), position)
@@ -219,7 +255,8 @@ class Ledger:
                     "design than the candidate here. Nothing was simulated. Begin a new run with "
                     "reuse= and this journal."
                 )
-            outcome = stored or self._earlier.get(self._key(design.x))
+            own = self.at(design.level)
+            outcome = stored or own._earlier.get(own._key(design.x))
             if outcome is not None:
                 known[position] = outcome
         return known
@@ -228,9 +265,12 @@ class Ledger:
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
+        if call.level < self.finest:
+            self.cheaper[call.level].add(call)
+            return
         good = call.good
         usable = good and call.max_violation == 0
-        self._extend_arrays(call, usable)
+        self._arrays.add(call, usable)
         if self._reuse:
             self._index[self._key(call.x)] = len(self.calls)
         self.calls.append(call)
@@ -241,13 +281,15 @@ class Ledger:
 
     def change_space(self, space: Space) -> None:
         """Take other variables as the free ones from now on."""
-        self._space, self._slopes, self._index = space, None, {}
+        for ledger in self.cheaper:
+            ledger.change_space(space)
+        self._index = {}
         self._hidden = space.hidden
         self._earlier = self._by_key()
         calls, self.calls[:] = list(self.calls), []
-        self._points = np.empty((len(self._points), space.n))
+        self._arrays = CallArrays(space, self.limits.names, self._sign, self._formulas)
         for call in calls:
-            self._extend_arrays(call, call.good and call.max_violation == 0)
+            self._arrays.add(call, call.good and call.max_violation == 0)
             if self._reuse:
                 self._index[self._key(call.x)] = len(self.calls)
             self.calls.append(call)
@@ -322,36 +364,3 @@ class Ledger:
         if len(self.generations) != finished or made != self.n_calls:
             raise JournalError(f"{path}: the file is damaged (rows are missing).")
         return more
-
-    def _extend_arrays(self, call: CallRecord, usable: bool) -> None:
-        k = len(self.calls)
-        if k == len(self._points):
-            self._points, self._objectives = _doubled(self._points), _doubled(self._objectives)
-            self._simulated, self._outputs = _doubled(self._simulated), _doubled(self._outputs)
-            self._slopes = None if self._slopes is None else _doubled(self._slopes)
-        self._points[k] = self._space.reduce(call.x)
-        self._objectives[k] = self._sign * call.objective if usable else np.nan
-        values = [call.constraints[name] for name in self.limits.names] if usable else np.nan
-        self._simulated[k] = values
-        if self._formulas is not None:
-            outputs = output_vector(self._formulas, call.outputs) if usable else np.nan
-            self._outputs[k] = outputs
-            self._extend_slopes(self._formulas, call, usable)
-
-    def _extend_slopes(self, formulas: Formulas, call: CallRecord, usable: bool) -> None:
-        """Take the derivatives of outputs, if the simulator gave some."""
-        if call.gradients and usable and self._slopes is None:
-            self._slopes = np.full((*self._outputs.shape, self._space.n), np.nan)
-        if self._slopes is None:
-            return
-        first, slopes = 0, self._slopes[len(self.calls)]
-        slopes[:] = np.nan
-        for output in formulas.outputs:
-            rows = call.gradients.get(output.name, ()) if usable else ()
-            for i, row in enumerate(rows):
-                slopes[first + i] = self._space.reduce_gradient(call.x, np.array(row))
-            first += output.size
-
-
-def _doubled(a: Floats) -> Floats:
-    return np.concatenate((a, np.empty_like(a)))

@@ -112,6 +112,7 @@ class PastCalls:
     outputs: Floats = field(default_factory=_no_columns)  # (k, q), that the model declares
     slopes: Floats | None = None  # (k, q, n) of the outputs, NaN where not given; None: nowhere
     lessons: Lessons | None = None  # of earlier runs, about outputs only
+    cheaper: tuple[PastCalls, ...] = ()  # calls of cheaper simulators, the cheapest first
 
     def __post_init__(self) -> None:
         _same_length(self, "simulated", "outputs")
@@ -128,6 +129,7 @@ class PastCalls:
             self.outputs[chosen],
             None if self.slopes is None else self.slopes[chosen],
             self.lessons,
+            self.cheaper,
         )
 
     def last(self, k: int) -> PastCalls:
@@ -164,6 +166,7 @@ class PastCalls:
             np.concatenate((self.outputs, later.outputs)),
             slopes,
             self.lessons,
+            self.cheaper,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.codec import OMITTED
 from archeng.model import REAL, Domain, Output, Parameter, Variable, plain_values
 
 Floats = NDArray[np.float64]
@@ -66,6 +67,8 @@ class CallRecord:
     repair_open : bool
         Whether a design with other levels of the discrete variables may be nearer to what was
         sampled: the branch and bound of the repair ended at its limit.
+    level : int
+        Which of several simulators was called, 0 for the cheapest; 0 if there is only one.
     """
 
     index: int
@@ -93,6 +96,7 @@ class CallRecord:
     gradients: Mapping[str, Any] = field(default_factory=dict)
     parameters_read: tuple[str, ...] = ()
     repair_open: bool = False
+    level: int = 0
 
     @property
     def good(self) -> bool:
@@ -115,7 +119,8 @@ class Generation:
     """One generation. Times are seconds; ``best`` is the best objective so far.
 
     ``eigenvalues`` (ascending) are those of the covariance matrix relative to the initial one;
-    empty where CMA-ES did not sample (the designs were proposed by a model).
+    empty where CMA-ES did not sample (the designs were proposed by a model). ``level`` says which
+    of several simulators was called, 0 for the cheapest.
     """
 
     generation: int
@@ -134,6 +139,7 @@ class Generation:
     simulator_seconds: float = 0.0
     strategy_seconds: float = 0.0
     eigenvalues: tuple[float, ...] = ()
+    level: int = field(default=0, metadata=OMITTED)
 
 
 @dataclass(frozen=True)

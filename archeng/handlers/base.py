@@ -9,13 +9,14 @@ memory of its own, so that a run can be written to a file and read again at any 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from archeng.checks import unknown_options
+from archeng.codec import OMITTED
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
@@ -71,12 +72,14 @@ T = TypeVar("T")
 class Population:
     """Candidates as sampled (k, n), and the points that are simulated for them.
 
-    ``proposed``: by a model of the objective; CMA-ES does not learn from them.
+    ``proposed``: by a model of the objective; CMA-ES does not learn from them. ``level``: which of
+    several simulators is called, 0 for the cheapest; None: the finest.
     """
 
     sampled: Floats
     repairs: tuple[Repair, ...]
     proposed: bool = False
+    level: int | None = field(default=None, metadata=OMITTED)
 
     def distances_squared(self) -> Floats:
         """Squared Mahalanobis repair distances (k,)."""

@@ -25,6 +25,8 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         earlier=setup.earlier,
         formulas=setup.feasible_set.formulas,
         lessons=setup.lessons,
+        costs=options.costs,
+        max_cost=options.max_cost,
     )
     return ledger, search, team
 

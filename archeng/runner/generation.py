@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,15 @@ class Candidate:
         Its certificate.
     known : float or None
         The objective, if this very design was simulated in an earlier generation.
+    level : int
+        Which of several simulators is to be called, 0 for the cheapest; 0 if there is only one.
     """
 
     sampled: Floats
     design: Design | None
     repair: Repair
     known: float | None = None
+    level: int = 0
 
     def copy(self, known: float | None) -> Candidate:
         """Return one that users may write into, with what is known of it."""
@@ -60,6 +64,7 @@ class OpenGeneration:
     positions: tuple[int, ...]  # of the candidates that have to be simulated
     repair_seconds: float  # that sampling and repairing took
     row_numbers: Integers  # by which records name rows, of each row of the feasible set
+    level: int = 0  # of the simulator that is called
 
     @property
     def size(self) -> int:
@@ -101,26 +106,29 @@ def open_generation(
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
     """
     fs, repairs = feasible_set, population.repairs
+    level = ledger.finest if population.level is None else population.level
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
-        Design(fs.variables, x, fs.parameters)
+        Design(fs.variables, x, fs.parameters, level)
         if (repair.feasible and (fs.whole is None or fs.still_holds(x)))
         or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
-    plan = ledger.plan(designs)
+    plan = ledger.plan(designs, level)
     known = (None if call is None else call.objective for call in plan.known)
+    candidates = map(Candidate, sampled, designs, repairs, known, repeat(level))
     return OpenGeneration(
         number=number,
         restart=restart,
-        first_index=len(ledger.calls),
+        first_index=ledger.n_recorded,
         population=population,
-        candidates=tuple(map(Candidate, sampled, designs, repairs, known))[: plan.end],
+        candidates=tuple(candidates)[: plan.end],
         positions=plan.positions,
         repair_seconds=repair_seconds,
         row_numbers=fs.row_numbers,
+        level=level,
     )
 
 

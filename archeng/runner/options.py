@@ -33,6 +33,8 @@ class Options:
     """What the user asked of ``solve`` or ``Run``; see :func:`archeng.solve`."""
 
     max_evaluations: int | None = None
+    cost: tuple[float, ...] | None = None
+    max_cost: float | None = None
     max_time: float | None = None
     target: float | None = None
     sense: Sense = "minimize"
@@ -63,6 +65,11 @@ class Options:
                 f"simulated: {twice} are constraints of the model already, as formulas. Leave them "
                 "out, or choose other names."
             )
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """What a call of each simulator costs, the cheapest first."""
+        return (1.0,) if self.cost is None else self.cost
 
     @property
     def sign(self) -> float:

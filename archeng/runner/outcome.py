@@ -210,6 +210,7 @@ def make_generation(
         simulator_seconds=sum(call.seconds for call in calls.values()),
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
+        level=generation.level,
     )
 
 

@@ -116,6 +116,8 @@ class JournalReader:
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
             formulas=None if fs is None else fs.formulas,
+            costs=options.costs,
+            max_cost=options.max_cost,
         )
         ledger.load(self.path, journal.generations(), calls, standing.generation)
         ledger.add_unfinished()

@@ -17,6 +17,7 @@ from archeng.checks import flag
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
+from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
@@ -81,15 +82,12 @@ class Run:
         *,
         model: Any = None,
         settings: Settings | None = None,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        target: float | None = None,
         retry_failed: bool = False,
         **options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
-        limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
+        limits = {name: options.pop(name, None) for name in LIMIT_NAMES}
         run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
@@ -229,7 +227,7 @@ class Run:
         if self.stopped:
             return
         generation, ledger = self._generation(), self.ledger
-        early = len(ledger.generations) < 2
+        early = generation.level == ledger.finest and ledger.early
         if early and all_failed(ledger.calls, ledger.unfinished, generation.positions):
             ledger.unfinished = {}
         reason = self._simulate(generation)
@@ -317,7 +315,7 @@ class Run:
         self.ledger.add(call)
         if call is self.ledger.best_acceptable and self.options.reached(call.objective):
             return StopReason.TARGET
-        if call.good:
+        if call.good or call.level < self.ledger.finest:
             return None
         logger.info("call %d: %s", call.index, call.message.strip())
         policy = self._runtime.policy
@@ -329,7 +327,7 @@ class Run:
     def _close_generation(self, generation: OpenGeneration, reason: StopReason | None) -> None:
         """Rank and update, unless the generation was cut short; then tests, journal, callback."""
         if generation.cut_short:
-            reason = reason or StopReason.MAX_EVALUATIONS
+            reason = reason or self._budget_reason() or StopReason.MAX_COST
         begin = time.perf_counter()
         options, ledger, before = self.options, self.ledger, self.state.search
         outcomes = generation.outcomes(self._calls, ledger, options.sign)
@@ -397,4 +395,4 @@ class Run:
         reason = self._early_reason()
         if reason is not StopReason.INTERRUPTED and self.ledger.calls_left == 0:
             return StopReason.MAX_EVALUATIONS
-        return reason
+        return StopReason.MAX_COST if reason is None and self.ledger.out_of_cost else reason

@@ -25,10 +25,12 @@ from archeng.simulator import Design, OnFailure
 @documented(parameters(OPTION_NAMES))
 def solve(
     model: Any,
-    simulator: Callable[[Design], Any] | None = None,
+    simulator: Callable[[Design], Any] | Sequence[Callable[[Design], Any]] | None = None,
     *,
     simulated: Mapping[str, tuple[float | None, float | None]] | None = None,
     max_evaluations: int | None = None,
+    cost: Sequence[float] | None = None,
+    max_cost: float | None = None,
     max_time: float | None = None,
     target: float | None = None,
     seed: int | None = None,
@@ -63,6 +65,7 @@ def solve(
     simulator : callable, optional
         Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
         the model's outputs. Without one, that of the model itself: its objective or black boxes.
+        Of several, cheap and dear, a list, the cheapest first, with their ``cost``.
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
@@ -88,11 +91,12 @@ def solve(
 @named_options(hints=FIXED_BY_THE_JOURNAL)
 def resume(
     journal: str | Path,
-    simulator: Callable[[Any], Any] | None = None,
+    simulator: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
     *,
     model: Any = None,
     settings: Settings | None = None,
     max_evaluations: int | None = None,
+    max_cost: float | None = None,
     max_time: float | None = None,
     target: float | None = None,
     callback: Callable[[Run], None] | None = None,
@@ -109,8 +113,8 @@ def resume(
     """Go on with the run of a journal, exactly: call for call what it would have done.
 
     Nothing that had finished is simulated again. Model, seed and settings are those of the
-    journal. ``max_evaluations``, ``max_time`` and ``target`` replace its limits, to go on for
-    longer; the other options hold for this process and need not be the same as before.
+    journal. ``max_evaluations``, ``max_cost``, ``max_time`` and ``target`` replace its limits, to
+    go on for longer; the other options hold for this process and need not be the same as before.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from archeng.simulator.evaluate import (
     make_pool,
     retry_counts,
 )
+from archeng.simulator.graded import Graded
 from archeng.simulator.processes import Workers, process_count
 from archeng.simulator.readers import read_json, read_regex
 
@@ -35,6 +36,7 @@ __all__ = [
     "Evaluator",
     "FailurePolicy",
     "Gate",
+    "Graded",
     "OnFailure",
     "OnPyomoModel",
     "Simulator",

@@ -61,17 +61,20 @@ class Design(Mapping[str, Any]):
     a table the name of a row, with its attributes (``design["section"]["area"]``). ``design.x`` is
     the flat vector in declaration order, fixed variables included, rows by their numbers; NumPy
     functions take the design itself: ``np.asarray(design)``. ``design.parameters`` are the
-    parameters of the model by name.
+    parameters of the model by name. ``design.level`` is the number of the simulator that is to be
+    called, if there are several: 0 for the cheapest.
     """
 
-    __slots__ = ("_by_name", "_variables", "_x", "parameters")
+    __slots__ = ("_by_name", "_variables", "_x", "level", "parameters")
 
     def __init__(
         self,
         variables: Sequence[Variable],
         x: Floats,
         parameters: Sequence[Parameter] | ParameterValues = (),
+        level: int = 0,
     ) -> None:
+        self.level = level
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
@@ -90,7 +93,7 @@ class Design(Mapping[str, Any]):
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
-        return Design(self._variables, self._x, self.parameters.copy())
+        return Design(self._variables, self._x, self.parameters.copy(), self.level)
 
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
@@ -128,7 +131,7 @@ class Design(Mapping[str, Any]):
         return f"Design({inner})"
 
     def __reduce__(self) -> Any:
-        return (Design, (self._variables, np.array(self.x), self.parameters))
+        return (Design, (self._variables, np.array(self.x), self.parameters, self.level))
 
 
 @dataclass(frozen=True, eq=False)

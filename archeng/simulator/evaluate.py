@@ -140,7 +140,7 @@ class Evaluator:
             key, outcome = finished
             attempts[key] += 1
             counted = replace(outcome, attempts=attempts[key])
-            outcome = self._asked.completed(counted, designs[key].x)
+            outcome = self._asked.completed(counted, designs[key].x, designs[key].level)
             if self._policy.again(outcome) and not self._stopping:
                 logger.info("call %s, repeated: %s", outcome.status, outcome.summary)
                 self._pool.submit(key, designs[key])
