@@ -179,6 +179,10 @@ class Handler(ABC, Generic[S]):
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
 
+    def reconsidered(self, search: S, past: PastCalls) -> S:
+        """Think again about what is simulated next: teachers know more than when it was chosen."""
+        return search
+
     def stop(self, search: S) -> StopReason | None:
         """Return why nothing more is expected of this restart; None leaves it to CMA-ES's tests."""
         return None

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from archeng.ledger import Ledger
 from archeng.repair import make_repairer
 from archeng.runner.dispatcher import Dispatcher
 from archeng.runner.handlers import make_handler
+from archeng.runner.ladder import LadderSearch
+from archeng.runner.options import Options
 from archeng.runner.restarting import RestartingSearch, Starts
 from archeng.runner.setup import Setup
+from archeng.runner.switching import SwitchingSearch
 from archeng.runner.team import RepairTeam
 from archeng.simulator import Evaluator, Gate, make_pool, process_count
 
@@ -36,15 +43,32 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
     options, settings, limits = setup.options, setup.settings, setup.limits
     repairer = make_repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
-    search = RestartingSearch(
+    search = search_type(setup)(
         make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,
         limits,
         options.population_size,
         options.restarts,
+        **level_options(options),
     )
     return search, team
+
+
+def search_type(setup: Setup) -> type[RestartingSearch]:
+    """Return the search for one simulator, or for several."""
+    if setup.options.cost is None:
+        return RestartingSearch
+    models = setup.settings.handler == "arch" and setup.settings.surrogate != "none"
+    return LadderSearch if models else SwitchingSearch
+
+
+def level_options(options: Options) -> dict[str, Any]:
+    """Return what a search with several simulators has to know."""
+    if options.cost is None:
+        return {}
+    calls = np.inf if options.max_evaluations is None else options.max_evaluations * options.cost[-1]
+    return {"costs": options.cost, "budget": min(calls, options.max_cost or np.inf)}
 
 
 def make_dispatcher(

@@ -15,6 +15,7 @@ from archeng.codec import OMITTED, decode, encode
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
 from archeng.model import Choice
+from archeng.runner.levels import Levels
 from archeng.strategy import Bipop, History, Regime, StopReason
 
 
@@ -68,6 +69,8 @@ class RunState:
         is nothing to solve.
     choice : Choice or None
         The independent variables, if they are no longer those with which the run began.
+    levels : Levels or None
+        Which of several simulators is searched; None if there is one.
     """
 
     generation: int
@@ -79,6 +82,7 @@ class RunState:
     elapsed: float = 0.0
     anchor: Floats | None = field(default=None, metadata=OMITTED)
     choice: Choice | None = field(default=None, metadata=OMITTED)
+    levels: Levels | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -299,7 +299,9 @@ def restore(
     more = ledger.load(journal.path, journal.generations(), calls, int(data["generation"]))
     restart = data["restarts"]["number"]
     generations = zip(more, ledger.generations, strict=True)
-    tests = [entry["tests"] for entry, g in generations if g.restart == restart]
+    level = data["levels"]["level"] if data.get("levels") else ledger.finest
+    here = (restart, level)
+    tests = [entry["tests"] for entry, g in generations if (g.restart, g.level) == here]
     state = restored(data, kind, History.of(filter(None, tests)))
     _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
     if state.anchor is not None:

@@ -26,7 +26,7 @@ from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
 from archeng.surrogate.data import Frame, best_position
-from archeng.surrogate.local import LocalSearch, LocalState
+from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import ProposalKind, widened
@@ -111,6 +111,15 @@ class Assisted(Handler[AssistedSearch]):
         if search.phase is Phase.CONSULT:
             return self._consulted(search, past, surpassed)
         return search
+
+    def reconsidered(self, search: AssistedSearch, past: PastCalls) -> AssistedSearch:
+        """Let the local search choose its step again."""
+        local = search.local
+        if search.phase is not Phase.LOCAL or local is None or local.trial is None:
+            return search
+        if local.trial.kind is TrialKind.GEOMETRY:
+            return search
+        return self._consulted(replace(search, local=replace(local, trial=None)), past, False)
 
     def stop(self, search: AssistedSearch) -> StopReason | None:
         """Return why nothing more is expected of this restart, if that is so."""
