@@ -67,8 +67,9 @@ def level_options(options: Options) -> dict[str, Any]:
     """Return what a search with several simulators has to know."""
     if options.cost is None:
         return {}
-    calls = np.inf if options.max_evaluations is None else options.max_evaluations * options.cost[-1]
-    return {"costs": options.cost, "budget": min(calls, options.max_cost or np.inf)}
+    calls = options.max_evaluations or np.inf
+    budget = min(calls * options.cost[-1], options.max_cost or np.inf)
+    return {"costs": options.cost, "budget": budget}
 
 
 def make_dispatcher(

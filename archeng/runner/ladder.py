@@ -55,7 +55,8 @@ logger = logging.getLogger("archeng")
 CHECKED = 4  # designs of the first generation that are simulated at the next level
 AGREES = 0.6  # mean of Kendall's tau from which two simulators agree
 # What the search of a level may cost, in calls of the next one: so many, and for each variable
-SCOUT_CALLS, SCOUT_CALLS_EACH = 3.0, 0.25
+SCOUT_CALLS, SCOUT_CALLS_EACH = 4.0, 0.5
+NARROW = 0.1  # step size at the best design of a cheaper simulator, over the usual one
 SCOUT_SHARE = 0.1  # ... and at most this share of the budget of the run
 LOOKS, LOOK_COST = 4, 0.3  # looks before a call: at most so many, at most so much of its cost
 COMPANION_COST = 0.5  # a teacher that costs more of a call is not asked about each design
@@ -86,8 +87,7 @@ class LadderSearch(RestartingSearch):
             past = past.taken(slice(0))
         teacher = self._teacher(levels, past, known)
         if teacher is not None and levels.stage is Stage.SEARCH:
-            designs = past.points[max(levels.begun, 0) :]
-            new = designs[~known_in(designs, known.cheaper[teacher])]
+            new = past.points[~known_in(past.points, known.cheaper[teacher])]
             if len(new):
                 return state, designs_at(new, teacher)
         after, population = super().ask(state, past)
@@ -118,7 +118,7 @@ class LadderSearch(RestartingSearch):
             return self._after_first(state, past)
         state = _with(state, stage=Stage.SEARCH)
         if levels.level < self._finest and self._scouted(state, past, population.proposed):
-            return self._entering(state, past)
+            return self._entering(state, past, known)
         return state
 
     def stop(self, state: RunState, proposed: bool, n_calls: int, lowest: float) -> RunState:
@@ -136,7 +136,7 @@ class LadderSearch(RestartingSearch):
     def _past(self, state: RunState, known: PastCalls) -> PastCalls:
         """Return the calls of the present level, and its teachers."""
         levels = _levels(state)
-        past = past_at(known, levels.level, self.limits)
+        past = past_at(known, levels.level, self.limits).taken(slice(levels.begun, None))
         taught = tuple(teacher_at(known, level) for level in levels.trusted)
         return replace(past, teachers=(*known.teachers, *taught))
 
@@ -159,24 +159,31 @@ class LadderSearch(RestartingSearch):
     def _left(self, state: RunState, level: int, why: str) -> RunState:
         """Leave a simulator alone: the run begins anew with the next one."""
         levels = _levels(state)
+        assert levels.rng is not None
         logger.info("simulator %d of %d is left alone: %s", level + 1, len(self.costs), why)
         below = tuple(k for k in levels.trusted if k < level)
         after = Levels(level + 1, Stage.FIRST, levels.start, levels.rng, below)
         return self._begun(replace(state, rng=copy.deepcopy(levels.rng)), after, levels.start)
 
-    def _entering(self, state: RunState, past: PastCalls) -> RunState:
-        """SEARCH -> ENTER: go on at the next level, where this one was best."""
-        levels = _levels(state)
-        usable = np.flatnonzero(np.isfinite(past.objectives))
-        violations = self.limits.violations(past.simulated[usable])
-        best = usable[violation_order(past.objectives[usable], violations)[0]]
-        trusted = (*levels.trusted, levels.level)
-        after = replace(levels, level=levels.level + 1, stage=Stage.ENTER, trusted=trusted, looks=0)
-        return self._begun(state, after, past.points[best])
+    def _entering(self, state: RunState, past: PastCalls, known: PastCalls) -> RunState:
+        """SEARCH -> ENTER: go on at the next level, where this one was best.
 
-    def _begun(self, state: RunState, levels: Levels, x: Floats) -> RunState:
+        Its models learn from calls there alone: designs of the test are far away, where the two
+        simulators may differ by much more.
+        """
+        levels = _levels(state)
+        before = len(past_at(known, levels.level + 1, self.limits))
+        best = self._best(past)
+        trusted = (*levels.trusted, levels.level)
+        after = Levels(
+            levels.level + 1, Stage.ENTER, levels.start, levels.rng, trusted, begun=before
+        )
+        return self._begun(state, after, past.points[best], NARROW)
+
+    def _begun(self, state: RunState, levels: Levels, x: Floats, factor: float = 1.0) -> RunState:
         """Return the state with the search of a level at its beginning."""
-        search = self._search(x, state.restarts.regime)
+        regime = state.restarts.regime
+        search = self._search(x, replace(regime, sigma_factor=factor * regime.sigma_factor))
         return replace(state, search=search, tests=History(), levels=levels)
 
     def _scouted(self, state: RunState, past: PastCalls, proposed: bool) -> bool:
@@ -198,6 +205,12 @@ class LadderSearch(RestartingSearch):
         recent = max(len(past) - 2 * past.points.shape[1] - LEAST_PAIRS, 0)
         both = pairs(past_at(known, teacher, self.limits), past, recent)
         return teacher if correlated(*both, EXPLAINED) else None
+
+    def _best(self, past: PastCalls) -> int:
+        """Position of the best design: the least violating one if all violate."""
+        usable = np.flatnonzero(np.isfinite(past.objectives))
+        violations = self.limits.violations(past.simulated[usable])
+        return int(usable[violation_order(past.objectives[usable], violations)[0]])
 
     def _looks(self, levels: Levels) -> int:
         """Return how often a teacher looks before a call."""

@@ -104,9 +104,10 @@ def pairs(lower: PastCalls, upper: PastCalls, begin: int = 0) -> tuple[Floats, F
     rows = {x.tobytes(): i for i, x in enumerate(lower.points)}
     found = [(rows[x.tobytes()], j) for j, x in enumerate(upper.points) if x.tobytes() in rows]
     i, j = np.array([(a, b) for a, b in found if b >= begin], dtype=int).reshape(-1, 2).T
-    columns = [np.column_stack((p.objectives[k], p.simulated[k])) for p, k in ((lower, i), (upper, j))]
-    good = np.isfinite(columns[0][:, 0]) & np.isfinite(columns[1][:, 0])
-    return columns[0][good], columns[1][good]
+    below = np.column_stack((lower.objectives[i], lower.simulated[i]))
+    above = np.column_stack((upper.objectives[j], upper.simulated[j]))
+    good = np.isfinite(below[:, 0]) & np.isfinite(above[:, 0])
+    return below[good], above[good]
 
 
 def agreement(lower: Floats, upper: Floats) -> float:

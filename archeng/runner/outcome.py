@@ -128,6 +128,8 @@ def make_result(run: Account) -> Result:
         sensitivities=sensitivities,
         neighbours=neighbours,
         independents=_independents(fs),
+        cheaper=tuple(c for c in run.ledger.all_calls if c.level < run.ledger.finest),
+        costs=run.ledger.costs,
     )
 
 
