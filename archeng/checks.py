@@ -13,7 +13,6 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
@@ -295,29 +294,3 @@ def named_options(
         return checked
 
     return decorate
-
-
-def positive(name: str, value: Any) -> float:
-    """Return a positive number, or raise."""
-    number = float(real(name, value))
-    if not number > 0:
-        raise SettingsError(f"{name} must be positive, got {shown(value)}.")
-    return number
-
-
-def costs(name: str, value: Any) -> tuple[float, ...] | None:
-    """Return what a call of each simulator costs: positive, and increasing."""
-    if value is None:
-        return None
-    if not isinstance(value, list | tuple) or len(value) < 2:
-        raise SettingsError(
-            f"{name} must have a number for each of several simulators, such as [0.05, 1.0]; got "
-            f"{shown(value)}."
-        )
-    numbers = tuple(positive(f"{name}[{k}]", entry) for k, entry in enumerate(value))
-    if any(b <= a for a, b in pairwise(numbers)):
-        raise SettingsError(
-            f"{name} must increase from the cheapest simulator to the dearest, got {shown(value)}. "
-            "Give simulators and costs in that order."
-        )
-    return numbers

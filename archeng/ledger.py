@@ -19,7 +19,7 @@ from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, Limits, PastCalls
+from archeng.outcomes import Lessons, Limits, PastCalls, Teacher
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design
@@ -60,6 +60,8 @@ class Ledger:
         Say which outputs are to be kept in the arrays.
     lessons : Lessons, optional
         What earlier runs have learned about the outputs.
+    teachers : tuple of Teacher
+        What is known of functions that may resemble the simulator.
     budget : int, optional
         Calls that may be made; None: any number.
     reuse_designs : bool
@@ -102,6 +104,7 @@ class Ledger:
         earlier: Mapping[bytes, Call] | None = None,
         formulas: Formulas | None = None,
         lessons: Lessons | None = None,
+        teachers: tuple[Teacher, ...] = (),
         costs: tuple[float, ...] = (1.0,),
         max_cost: float | None = None,
     ) -> None:
@@ -113,7 +116,8 @@ class Ledger:
         self.n_calls = self.n_failures = 0
         self.limits = limits
         self._formulas, self._budget = formulas, budget
-        self._lessons, self.costs, self._max_cost = lessons, costs, max_cost
+        self._lessons, self.teachers = lessons, teachers
+        self.costs, self._max_cost = costs, max_cost
         self.finest = len(costs) - 1
         self.cheaper = tuple(
             Ledger(space, limits, maximize=maximize, reuse_designs=True, formulas=formulas)
@@ -200,7 +204,8 @@ class Ledger:
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         cheaper = tuple(ledger.arrays() for ledger in self.cheaper)
-        return replace(self._arrays.past(), lessons=self._lessons, cheaper=cheaper)
+        past = self._arrays.past()
+        return replace(past, lessons=self._lessons, teachers=self.teachers, cheaper=cheaper)
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""

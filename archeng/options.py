@@ -7,7 +7,6 @@ the reference are made from it. How the method works inside is in `archeng.setti
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,13 +19,10 @@ from typing import Any, Literal, get_args
 from archeng.checks import (
     Check,
     choice,
-    costs,
     file_path,
     flag,
     integer,
-    is_real,
     optional,
-    positive,
     real,
     seconds,
     shown,
@@ -34,6 +30,7 @@ from archeng.checks import (
 )
 from archeng.errors import SettingsError
 from archeng.model import IMPORT_HINTS, Sense
+from archeng.option_checks import costs, positive, simulated_limits
 from archeng.settings import Settings
 from archeng.simulator import OnFailure, check_workers, retry_counts
 
@@ -123,25 +120,19 @@ def _earlier_runs(name: str, value: Any) -> tuple[Any, ...]:
     return (*results, *paths)
 
 
+def _population(name: str, value: Any) -> int | None:
+    """Return the candidates of a generation; None is as many as suit the declared width."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return None
+    if isinstance(value, str):
+        raise SettingsError(f'{name} must be "auto" or an integer, got {shown(value)}.')
+    return integer(name, value, least=4)
+
+
 def _settings(name: str, value: Any) -> Settings:
     if value is not None and not isinstance(value, Settings):
         raise SettingsError(f"{name} must be an archeng.Settings, got {shown(value)}.")
     return value or Settings()
-
-
-def _simulated(name: str, value: Any) -> dict[str, tuple[float | None, float | None]]:
-    """Return the limits by name, infinite ones as None."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise SettingsError(
-            f"{name} must map names of constraints to (lower, upper), such as "
-            f'{{"stress": (None, 250e6)}}; got {shown(value)}.'
-        )
-    for key in value:
-        if not isinstance(key, str) or not key:
-            raise SettingsError(f"{name}: names must be texts, got {shown(key)}.")
-    return {key: two_limits(f"{name}[{key!r}]", limits) for key, limits in value.items()}
 
 
 def _by_name(name: str, value: Any) -> dict[str, Any]:
@@ -155,37 +146,9 @@ def _by_name(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def two_limits(name: str, limits: Any) -> tuple[float | None, float | None]:
-    """Return the limits of a simulated constraint, infinite ones as None."""
-    if not isinstance(limits, list | tuple) or len(limits) != 2:
-        raise SettingsError(
-            f"{name} must be (lower, upper), None where there is no limit; got {shown(limits)}."
-        )
-    low, high = (_limit(name, value) for value in limits)
-    if low is None and high is None:
-        raise SettingsError(
-            f"{name} has no limit. What is only to be recorded belongs into the outputs of "
-            "archeng.Evaluation."
-        )
-    if low is not None and high is not None and not low < high:
-        raise SettingsError(
-            f"{name}: the lower limit {low!r} must be below the upper {high!r}. A simulation hits "
-            "a single value only by chance: give a band around it."
-        )
-    return low, high
-
-
-def _limit(name: str, value: Any) -> float | None:
-    if value is None or (isinstance(value, float) and math.isinf(value)):
-        return None
-    if not is_real(value):
-        raise SettingsError(f"{name}: {shown(value)} is not a number.")
-    return float(value)
-
-
 _TABLE = (
     Option(
-        "simulated", "mapping, optional", _simulated,
+        "simulated", "mapping, optional", simulated_limits,
         "Limits of the constraints that the simulator returns: {name: (lower, upper)}.",
         'Such as `{"stress": (None, 250e6), "first_mode": (40.0, None)}`. They may be violated '
         "during the search; the result says whether they hold.",
@@ -263,11 +226,19 @@ _TABLE = (
         default=0,
     ),
     Option(
-        "population_size", "int, optional", optional(partial(integer, least=4)),
+        "population_size", 'int or "auto"', _population,
         "Candidates per generation, at least 4.",
-        "Four times the default or more make a global search, in which the surrogate is asked only "
-        "once the candidates have gathered.",
-        without="4 + floor(3 ln n)",
+        '`"auto"`: 4 + floor(3 ln n), as a multiple of `parallel`, and as many as `parallel` where '
+        "that is more, up to 512. Four times that or more make a global search, in which the "
+        "surrogate is asked only once the candidates have gathered.",
+        default="auto", without='`"auto"`',
+    ),
+    Option(
+        "parallel", "int, optional", optional(partial(integer, least=1)),
+        "Calls that are made at a time: how many designs a batch of proposals has.",
+        "Part of the run: the same seed and the same width give the same run on any `workers`, and "
+        "after it goes on with others. `parallel=1` needs the fewest calls.",
+        without="the number of workers; 1 if nobody knows it",
     ),
     Option(
         "callback", "callable, optional", optional(takes_one),
@@ -291,7 +262,7 @@ _TABLE = (
         "workers", "int, str, executor or Dask client, optional", check_workers,
         "Where calls run: processes (-1: one per core), threads:N, a Dask scheduler's address.",
         "Also any executor with `submit`, or a Dask client; in `study.toml` also a function of the "
-        'study, `"cluster.py:workers"`. The result does not depend on it.',
+        'study, `"cluster.py:workers"`. The result depends on `parallel` only.',
         without="one call at a time, in this process",
         on_resume=OnResume.FREE,
     ),
