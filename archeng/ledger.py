@@ -6,25 +6,24 @@ from, and what goes into the journal: all of it is asked here, by a run and by w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from archeng.call_arrays import CallArrays, Space
-from archeng.codec import decode, encode
+from archeng.codec import encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
-from archeng.journal import Journal, StoredCall
+from archeng.journal import Journal
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, Limits, PastCalls, Teacher
+from archeng.outcomes import Lessons, Limits, PastCalls, Space, Teacher
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
-from archeng.simulator import Call, CallStatus, Design
+from archeng.simulator import Call, CallStatus, Design, output_vector
 
 _ROUNDING = 1e-9  # relative, of sums of costs
+_FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,8 @@ class Ledger:
         position of their candidate.
     n_calls, n_failures : int
         Simulator calls (reused ones do not count), and those that did not end well.
+    made : list of int
+        Calls of each simulator, the cheapest first; ``n_recorded``: all, with reused ones.
     best_acceptable : CallRecord or None
         The best call that satisfies all constraints.
     cheaper : tuple of Ledger
@@ -113,7 +114,8 @@ class Ledger:
         self.unfinished: dict[int, CallRecord] = {}
         self.journal: Journal | None = None
         self.best_acceptable: CallRecord | None = None
-        self.n_calls = self.n_failures = 0
+        self.n_calls = self.n_failures = self.n_recorded = 0
+        self.made = [0] * len(costs)
         self.limits = limits
         self._formulas, self._budget = formulas, budget
         self._lessons, self.teachers = lessons, teachers
@@ -159,8 +161,7 @@ class Ledger:
     @property
     def cost(self) -> float:
         """What all calls cost so far."""
-        counts = (*(ledger.n_calls for ledger in self.cheaper), self.n_calls)
-        return float(sum(n * cost for n, cost in zip(counts, self.costs, strict=True)))
+        return float(sum(n * cost for n, cost in zip(self.made, self.costs, strict=True)))
 
     @property
     def out_of_cost(self) -> bool:
@@ -180,22 +181,12 @@ class Ledger:
         return min((b for b in bounds if b is not None), default=None)
 
     @property
-    def n_recorded(self) -> int:
-        """Calls of all simulators, reused ones as well."""
-        return len(self.calls) + sum(len(ledger.calls) for ledger in self.cheaper)
-
-    @property
     def all_calls(self) -> list[CallRecord]:
         """Calls of all simulators, in the order of the run."""
         if not self.cheaper:
             return self.calls
         calls = [*self.calls, *(call for ledger in self.cheaper for call in ledger.calls)]
         return sorted(calls, key=lambda call: call.index)
-
-    @property
-    def early(self) -> bool:
-        """Whether fewer than two generations were simulated by the finest simulator."""
-        return sum(g.level == self.finest for g in self.generations) < 2
 
     def at(self, level: int) -> Ledger:
         """Return the ledger with the calls of a simulator."""
@@ -204,8 +195,7 @@ class Ledger:
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
         cheaper = tuple(ledger.arrays() for ledger in self.cheaper)
-        past = self._arrays.past()
-        return replace(past, lessons=self._lessons, teachers=self.teachers, cheaper=cheaper)
+        return self._arrays.past(self._lessons, self.teachers, cheaper)
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
@@ -270,7 +260,9 @@ class Ledger:
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
+        self.n_recorded += 1
         if call.level < self.finest:
+            self.made[call.level] += call.status != CallStatus.REUSED
             self.cheaper[call.level].add(call)
             return
         good = call.good
@@ -280,6 +272,7 @@ class Ledger:
             self._index[self._key(call.x)] = len(self.calls)
         self.calls.append(call)
         self.n_calls += call.status != CallStatus.REUSED
+        self.made[-1] = self.n_calls
         self.n_failures += not good
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
@@ -335,37 +328,70 @@ class Ledger:
             record = {**encode(generation), **more}
             self.journal.add_generation(generation.generation, record, state())
 
-    def load(
+
+class CallArrays:
+    """The calls of one simulator as arrays that grow; ``names`` are of simulated constraints."""
+
+    def __init__(
+        self, space: Space, names: Sequence[str], sign: float, formulas: Formulas | None
+    ) -> None:
+        self._space, self._names, self._sign, self._formulas = space, names, sign, formulas
+        self._count = 0
+        self._points = np.empty((_FIRST_ROOM, space.n))
+        self._objectives = np.empty(_FIRST_ROOM)
+        self._simulated = np.empty((_FIRST_ROOM, len(names)))
+        self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
+        self._slopes: Floats | None = None  # until a simulator returns gradients
+
+    def past(
         self,
-        path: Path,
-        generations: Iterable[Mapping[str, Any]],
-        calls: Iterable[StoredCall],
-        finished: int,
-    ) -> list[dict[str, Any]]:
-        """Take the ``finished`` generations of a journal and their calls; others are `unfinished`.
+        lessons: Lessons | None,
+        teachers: tuple[Teacher, ...],
+        cheaper: tuple[PastCalls, ...],
+    ) -> PastCalls:
+        """Return what is known so far, and of others."""
+        every = PastCalls(
+            self._points,
+            self._objectives,
+            self._simulated,
+            self._outputs,
+            self._slopes,
+            lessons,
+            teachers,
+            cheaper,
+        )
+        return every.taken(slice(self._count))
 
-        Returns
-        -------
-        list of dict
-            What was stored with each generation beside its record.
+    def add(self, call: CallRecord, usable: bool) -> None:
+        """Take the next call; NaN for one that is not ``usable``."""
+        k = self._count
+        if k == len(self._points):
+            self._points, self._objectives = _doubled(self._points), _doubled(self._objectives)
+            self._simulated, self._outputs = _doubled(self._simulated), _doubled(self._outputs)
+            self._slopes = None if self._slopes is None else _doubled(self._slopes)
+        self._points[k] = self._space.reduce(call.x)
+        self._objectives[k] = self._sign * call.objective if usable else np.nan
+        self._simulated[k] = [call.constraints[name] for name in self._names] if usable else np.nan
+        if self._formulas is not None:
+            outputs = output_vector(self._formulas, call.outputs) if usable else np.nan
+            self._outputs[k] = outputs
+            self._extend_slopes(self._formulas, call, usable)
+        self._count += 1
 
-        Raises
-        ------
-        JournalError
-            If rows are missing.
-        """
-        names = {f.name for f in fields(Generation)}
-        more = []
-        for row in generations:
-            own = {key: value for key, value in row.items() if key in names}
-            more.append({key: value for key, value in row.items() if key not in names})
-            self.generations.append(decode(Generation, own))
-        for stored in calls:
-            if stored.call.generation < finished:
-                self.add(stored.call)
-            else:
-                self.unfinished[stored.position] = stored.call
-        made = self.generations[-1].evaluations if self.generations else 0
-        if len(self.generations) != finished or made != self.n_calls:
-            raise JournalError(f"{path}: the file is damaged (rows are missing).")
-        return more
+    def _extend_slopes(self, formulas: Formulas, call: CallRecord, usable: bool) -> None:
+        """Take the derivatives of outputs, if the simulator gave some."""
+        if call.gradients and usable and self._slopes is None:
+            self._slopes = np.full((*self._outputs.shape, self._space.n), np.nan)
+        if self._slopes is None:
+            return
+        first, slopes = 0, self._slopes[self._count]
+        slopes[:] = np.nan
+        for output in formulas.outputs:
+            rows = call.gradients.get(output.name, ()) if usable else ()
+            for i, row in enumerate(rows):
+                slopes[first + i] = self._space.reduce_gradient(call.x, np.array(row))
+            first += output.size
+
+
+def _doubled(a: Floats) -> Floats:
+    return np.concatenate((a, np.empty_like(a)))

@@ -7,7 +7,7 @@ objective.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,24 @@ def _nothing() -> Floats:
 
 def _no_columns() -> Floats:
     return np.zeros((0, 0))
+
+
+class Space(Protocol):
+    """Which variables are free, as a feasible set says it."""
+
+    @property
+    def n(self) -> int:
+        """How many."""
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return their part of a full vector."""
+
+    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
+        """Return derivatives by them, given those by all variables at a full vector."""
+
+    @property
+    def hidden(self) -> Any:
+        """Positions in a full vector of variables that follow from others; None: there are none."""
 
 
 @dataclass(frozen=True, eq=False)

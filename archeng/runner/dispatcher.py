@@ -54,8 +54,8 @@ class Dispatcher:
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
-        known = self._ledger.at(generation.level).n_calls
-        first = known == 0 and all(c.status == "reused" for c in finished.values())
+        made = self._ledger.made[generation.level]
+        first = made == 0 and all(c.status == "reused" for c in finished.values())
         answers = self._evaluator.simulate(todo, first_alone=first)
         stopping = False
         try:

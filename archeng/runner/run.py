@@ -227,7 +227,8 @@ class Run:
         if self.stopped:
             return
         generation, ledger = self._generation(), self.ledger
-        early = generation.level == ledger.finest and ledger.early
+        finest = [g for g in ledger.generations if g.level == ledger.finest]
+        early = generation.level == ledger.finest and len(finest) < 2
         if early and all_failed(ledger.calls, ledger.unfinished, generation.positions):
             ledger.unfinished = {}
         reason = self._simulate(generation)
@@ -395,4 +396,5 @@ class Run:
         reason = self._early_reason()
         if reason is not StopReason.INTERRUPTED and self.ledger.calls_left == 0:
             return StopReason.MAX_EVALUATIONS
-        return StopReason.MAX_COST if reason is None and self.ledger.out_of_cost else reason
+        paid = self.options.max_cost is None or not self.ledger.out_of_cost
+        return reason or (None if paid else StopReason.MAX_COST)

@@ -57,20 +57,18 @@ def solve(
 ) -> Result:
     """Find the best design: minimise a black-box simulator over the explicit constraints.
 
-    The simulator is only ever called at designs that satisfy every constraint of the model.
+    It is only ever called at designs that satisfy every constraint of the model.
 
     Parameters
     ----------
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
-    simulator : callable, optional
+    simulator : callable or list of callables, optional
         Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
-        the model's outputs. Without one, that of the model itself: its objective or black boxes.
-        Of several, cheap and dear, a list, the cheapest first, with their ``cost``.
+        outputs; of several the cheapest first. Without one, objective or black boxes of the model.
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
-        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
-        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
+        discrete`` of an nlp dictionary; ``black_boxes, parameter_names, gradients`` of models.
 
     Returns
     -------

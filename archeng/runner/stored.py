@@ -37,6 +37,7 @@ from archeng.model import (
 from archeng.model.lattice import Lattice
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
+from archeng.runner.loading import load
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
 from archeng.runner.state import OpenedState, RunState, reopened, restored
@@ -296,7 +297,7 @@ def restore(
     """
     data, calls = journal.state(), list(journal.calls())
     check_designs(journal.path, feasible_set, (stored.call for stored in calls))
-    more = ledger.load(journal.path, journal.generations(), calls, int(data["generation"]))
+    more = load(ledger, journal.path, journal.generations(), calls, int(data["generation"]))
     restart = data["restarts"]["number"]
     generations = zip(more, ledger.generations, strict=True)
     level = data["levels"]["level"] if data.get("levels") else ledger.finest
