@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from archeng.ledger import Ledger
 from archeng.repair import make_repairer
 from archeng.runner.dispatcher import Dispatcher
@@ -77,9 +75,7 @@ def level_options(options: Options) -> dict[str, Any]:
     """Return what a search with several simulators has to know."""
     if options.cost is None:
         return {}
-    calls = options.max_evaluations or np.inf
-    budget = min(calls * options.cost[-1], options.max_cost or np.inf)
-    return {"costs": options.cost, "budget": budget}
+    return {"costs": options.cost}
 
 
 def make_dispatcher(

@@ -57,7 +57,6 @@ AGREES = 0.6  # mean of Kendall's tau from which two simulators agree
 # What the search of a level may cost, in calls of the next one: so many, and for each variable
 SCOUT_CALLS, SCOUT_CALLS_EACH = 4.0, 0.5
 NARROW = 0.1  # step size at the best design of a cheaper simulator, over the usual one
-SCOUT_SHARE = 0.1  # ... and at most this share of the budget of the run
 LOOKS, LOOK_COST = 4, 0.3  # looks before a call: at most so many, at most so much of its cost
 COMPANION_COST = 0.5  # a teacher that costs more of a call is not asked about each design
 EXPLAINED = 0.5  # share of the variance that a teacher must explain to be asked at all
@@ -68,7 +67,6 @@ class LadderSearch(RestartingSearch):
     """Restarts around a handler with models, and cheaper simulators that teach them."""
 
     costs: tuple[float, ...] = (1.0,)
-    budget: float = np.inf  # what all calls together may cost
 
     @one_thread
     def init(self, start: Floats | None, rng: np.random.Generator) -> RunState:
@@ -190,7 +188,6 @@ class LadderSearch(RestartingSearch):
         """Whether the search of a cheaper simulator is over: by itself, or by what it costs."""
         level, n = _levels(state).level, past.points.shape[1]
         most = (SCOUT_CALLS + SCOUT_CALLS_EACH * n) * self.costs[level + 1]
-        most = min(most, SCOUT_SHARE * self.budget)
         return len(past) * self.costs[level] >= most or bool(self._reasons(state, proposed, 0))
 
     # -- the teacher ----------------------------------------------------------------------------

@@ -351,7 +351,7 @@ class Run:
     def _after_learning(self, generation: OpenGeneration, record: Generation) -> StopReason | None:
         """Ask the stopping tests, restart, store; return why the search has ended, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
-        tests = None if proposed else self.state.tests.last(1)[0]
+        tests = None if proposed else next(iter(self.state.tests.last(1)), None)
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
         if self.feasible_set.dependents is not None:
             self._follow(ledger.best)

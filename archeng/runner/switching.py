@@ -57,7 +57,6 @@ class SwitchingSearch(RestartingSearch):
     """Restarts around a handler without models; the simulator is chosen by rank correlation."""
 
     costs: tuple[float, ...] = (1.0,)
-    budget: float = np.inf  # what all calls together may cost
 
     @one_thread
     def init(self, start: Floats | None, rng: np.random.Generator) -> RunState:
@@ -88,6 +87,8 @@ class SwitchingSearch(RestartingSearch):
         state = super().tell(state, population, outcomes, past)
         if levels.level == len(self.costs) - 1:
             return state
+        if not np.isfinite(outcomes.objectives).any():
+            return self._above(state, "all its calls failed")
         since = len(past) - levels.checked
         check = CHECKED * self.costs[levels.level + 1]
         due = levels.stage is Stage.FIRST or since * self.costs[levels.level] >= check
