@@ -207,7 +207,9 @@ def make_generation(
         n_active=search.n_active,
         repairs=dict(Counter(r.kind.value for r in generation.population.repairs)),
         repair_seconds=generation.repair_seconds,
-        simulator_seconds=sum(call.seconds for call in calls.values()),
+        simulator_seconds=sum(call.seconds for call in calls.values())
+        if generation.call_seconds is None
+        else generation.call_seconds,
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
     )

@@ -38,6 +38,7 @@ def solve(
     sense: Sense | None = None,
     restarts: int = 0,
     population_size: int | None = None,
+    asynchronous: bool = False,
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
     simulator_takes: SimulatorTakes = "design",
