@@ -127,10 +127,11 @@ class Dispatcher:
         known = self._ledger.earlier(design)
         return violation, known
 
-    def begin(self, number: int, design: Design) -> None:
-        """Begin a call of a design, by the number of its candidate."""
+    def begin(self, number: int, candidate: Candidate) -> None:
+        """Begin a call of a candidate, by its number."""
         assert self._evaluator is not None
-        self._evaluator.submit(number, design)
+        assert candidate.design is not None
+        self._evaluator.submit(number, candidate.design)
 
     def ended(self) -> tuple[int, Call]:
         """Return the number and the outcome of the next call that ends."""

@@ -37,6 +37,7 @@ from archeng.runner.state import OpenedState, RunState, reopened, stored_opened
 from archeng.simulator import Call
 from archeng.strategy import StopReason
 
+_AHEAD = 8  # calls under way for which one more design waits at the executor, for who is idle
 _IN_VAIN = 3  # times that only known designs are made, after which a worker is left idle for once
 
 
@@ -68,7 +69,8 @@ class Stream:
         self, run: Host, dispatcher: Dispatcher, hooks: Hooks, made: Iterable[Any] = ()
     ) -> None:
         self._run, self._dispatcher, self._hooks = run, dispatcher, hooks
-        self._width = run.options.parallel
+        self._width = width = run.options.parallel
+        self._most = width + (width + _AHEAD - 1) // _AHEAD if width > 1 else 1
         self._stored = deque(made)  # candidates to come, of a resumed run ...
         unfinished = sorted(run.ledger.unfinished.items())
         self._ended = deque(call for _, call in unfinished)  # ... and calls to come
@@ -81,6 +83,7 @@ class Stream:
 
     def step(self) -> None:
         """Go on until a generation is learned from, or there is a reason to stop."""
+        self._begin_again()
         while True:
             reason = self._hooks.early_reason() if not self._ended else None
             if reason is None:
@@ -119,7 +122,7 @@ class Stream:
     def _idle(self) -> int:
         """Return how many calls may begin. The first one of a run is made alone."""
         ledger, under_way = self._run.ledger, self._flow.under_way
-        most = self._width if ledger.n_calls else 1
+        most = self._most if ledger.n_calls else 1
         left = ledger.calls_left
         return (most if left is None else min(most, left)) - under_way
 
@@ -146,11 +149,24 @@ class Stream:
             self._made.append(stored_opened(opened))
             run.ledger.open_generation(lambda: {"generation": state.generation, "made": self._made})
 
+    def _begin_again(self) -> None:
+        """Begin the calls again that were under way when an earlier process wrote the state."""
+        flow = self._flow
+        for sent in flow.away if not self._begun else ():
+            if sent.follows is None:
+                self._submit(sent, self._candidate(sent))
+        self._flow = flow
+
+    def _candidate(self, sent: Sent) -> Candidate:
+        one = Population(sent.sampled[None], (sent.repair,), sent.proposed)
+        outside = self._run.search.handler.outside
+        (candidate,) = candidates_of(one, self._run.feasible_set, outside)
+        return candidate
+
     def _begin(self, sent: Sent) -> None:
         """Begin a call of the candidate that waits, unless its outcome is known or on its way."""
-        run, flow, outside = self._run, self._flow, self._run.search.handler.outside
-        one = Population(sent.sampled[None], (sent.repair,), sent.proposed)
-        (candidate,) = candidates_of(one, run.feasible_set, outside)
+        run, flow = self._run, self._flow
+        candidate = self._candidate(sent)
         design = candidate.design
         known = run.ledger.find(design)
         if design is None or known is not None:
@@ -158,8 +174,11 @@ class Stream:
             return
         leader = flow.leader(sent.repair.x) if run.search.settings.reuse_designs else None
         self._flow = flow.begun(sent, leader)
-        if leader is not None:
-            return
+        if leader is None:
+            self._submit(sent, candidate)
+
+    def _submit(self, sent: Sent, candidate: Candidate) -> None:
+        """Have a candidate simulated, unless the journal or an earlier run has its call."""
         violation, earlier = self._dispatcher.checked(candidate)
         self._begun[sent.number] = candidate, violation
         if sent.number in self._ended_numbers:
@@ -167,7 +186,7 @@ class Stream:
         if earlier is not None:
             self._known.append((sent.number, earlier))
         else:
-            self._dispatcher.begin(sent.number, design)
+            self._dispatcher.begin(sent.number, candidate)
 
     # -- calls that end -----------------------------------------------------------------------
 
