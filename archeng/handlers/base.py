@@ -107,6 +107,13 @@ class HandlerParts:
     wide: Distribution  # the initial search distribution, around any mean
     limits: Limits  # of the simulated constraints
     taught: bool = False  # whether earlier runs have taught models of outputs
+    width: int = 1  # calls that are made at a time
+    asynchronous: bool = False  # whether a design is made whenever a worker is idle
+
+    @property
+    def proposals(self) -> int:
+        """Designs that models propose at a time."""
+        return 1 if self.asynchronous else self.settings.proposals_at(self.width)
 
     def options(self, kind: type[T]) -> T:
         """Return ``settings.handler_options`` as a dataclass, which checks them.

@@ -21,7 +21,7 @@ from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
 from archeng.runner.clock import Clock
-from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
+from archeng.runner.failures import after_failure, all_failed, check_first_calls, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.rechoice import changed_search
@@ -337,12 +337,7 @@ class Run:
             return StopReason.TARGET
         if call.good:
             return None
-        logger.info("call %d: %s", call.index, call.message.strip())
-        policy = self._runtime.policy
-        if policy.on_failure == "raise":
-            raise failure("A call", call, self.evaluations)
-        many = policy.max_failures is not None and self.n_failures > policy.max_failures
-        return StopReason.MAX_FAILURES if many else None
+        return after_failure(call, self._runtime.policy, self.n_failures, self.evaluations)
 
     def _close_generation(
         self,

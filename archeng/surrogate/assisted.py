@@ -47,13 +47,13 @@ class Assisted(Handler[AssistedSearch]):
         composite = formulas is not None and bool(formulas.objective)
         kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
-        self._taught = parts.taught
+        self._taught, self._width, self._count = parts.taught, parts.width, parts.proposals
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
-        return rounds.first_state(self._arch.init(distribution, anchor, size))
+        return rounds.first_state(self._arch.init(distribution, anchor, size), self._width)
 
     def ask(
         self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
@@ -61,7 +61,7 @@ class Assisted(Handler[AssistedSearch]):
         """Make a proposal if one is due, else the candidates of ARCH."""
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
-            if self._taught:
+            if self._taught or any(len(teacher) for teacher in past.teachers):
                 return search, proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))
@@ -92,7 +92,7 @@ class Assisted(Handler[AssistedSearch]):
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
         if population.proposed and search.phase is Phase.START:
-            search = replace(search, phase=Phase.CONSULT)
+            search = rounds.after_start(search, self._only_local)
         elif population.proposed and search.local is not None:
             search, surpassed = self._after_trial(search, population, outcomes)
         elif population.proposed:
@@ -182,7 +182,7 @@ class Assisted(Handler[AssistedSearch]):
         """Return a proposal and further ones for the same generation, by random models."""
         repairs = [proposal.repair]
         trust = replace(search.trust, kind=ProposalKind.EXPLORE)
-        for _ in range(self._settings.proposals - 1):
+        for _ in range(self._count - 1):
             seen = seen.and_pending(repairs[-1].x)
             _, _, another = self._proposer.propose(
                 frame, seen, trust, search.selection, starts, rng
@@ -199,7 +199,7 @@ class Assisted(Handler[AssistedSearch]):
         local = search.local
         assert local is not None
         assert local.trial is not None
-        more = self._local.companions(local, past, self._settings.proposals - 1)
+        more = self._local.companions(local, past, self._count - 1)
         return proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
     def _after_trial(
