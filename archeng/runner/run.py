@@ -20,12 +20,12 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
-from archeng.runner.clock import Clock
 from archeng.runner.failures import after_failure, all_failed, check_first_calls, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.rechoice import changed_search
 from archeng.runner.setup import Setup, new_setup, stored_setup
+from archeng.runner.signals import Interruption
 from archeng.runner.state import OpenedState, RunState, stored, stored_opened
 from archeng.runner.stored import latest_note, note_resumed, reopen, reopen_stream, restore
 from archeng.runner.stream import Hooks, Stream
@@ -116,19 +116,20 @@ class Run:
         self.options, self.settings, self.seed = setup.options, setup.settings, setup.seed
         self.feasible_set, self._texts = setup.feasible_set, setup.texts
         self.stop_reason: StopReason | None = None
-        self._runtime, self._clock = setup.runtime, Clock(setup.options.max_time)
+        self._runtime, self._begin = setup.runtime, time.monotonic()
         self.ledger, self.search, self._team = assemble(setup)
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
+        self._interruption = Interruption()
         self._open: OpenGeneration | None = None
         self._made: list[Any] = []  # candidates of an asynchronous run that its journal has
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
-        self._dispatcher = make_dispatcher(setup, self.ledger, self.search, self._clock.begin)
+        self._dispatcher = make_dispatcher(setup, self.ledger, self.search, self._begin)
         self.n_workers = self._dispatcher.n_workers
         self._stream: Stream | None = None
         if self.options.asynchronous:
-            add, early = partial(self._add, -1), self._clock.early_reason
+            add, early = partial(self._add, -1), self._early_reason
             hooks = Hooks(add, self._close_generation, early)
             self._stream = Stream(self, self._dispatcher, hooks, self._made)
 
@@ -138,11 +139,9 @@ class Run:
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
             self.ledger.forget_failed(journal)
-        self._clock.go_on(self.state.elapsed)
+        self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
-        self.stop_reason = self.state.stop_reason or self._clock.budget_reason(
-            self.ledger.calls_left
-        )
+        self.stop_reason = self.state.stop_reason or self._budget_reason()
         if best is not None and self.options.reached(best.objective):
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
@@ -190,20 +189,7 @@ class Run:
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
-        return make_result(
-            Account(
-                feasible_set=self.feasible_set,
-                texts=self._texts,
-                ledger=self.ledger,
-                options=self.options,
-                settings=self.settings,
-                seed=self.seed,
-                stop_reason=self.stop_reason or StopReason.INTERRUPTED,
-                wide=self.search.wide,
-                n_restarts=self.state.restarts.number,
-                ended=self.state.restarts.ended,
-            )
-        )
+        return make_result(Account.of(self))
 
     # -- ask and tell ---------------------------------------------------------------------
 
@@ -258,7 +244,7 @@ class Run:
     def run(self) -> Result:
         """Run until a stopping condition holds."""
         try:
-            with self._clock.interruption.listening():
+            with self._interruption.listening():
                 while not self.stopped:
                     self.step()
         except KeyboardInterrupt:
@@ -317,7 +303,7 @@ class Run:
 
         def time_to_stop() -> bool:
             nonlocal early
-            early = early or self._clock.early_reason()
+            early = early or self._early_reason()
             return early is not None
 
         todo = [p for p in generation.positions if p not in self._calls]
@@ -363,8 +349,7 @@ class Run:
         logger.debug("%s", record)
         self._open, ledger.unfinished = None, {}
         if reason is None:
-            reason = self._after_learning(generation, record)
-            reason = reason or self._clock.budget_reason(ledger.calls_left)
+            reason = self._after_learning(generation, record) or self._budget_reason()
         self.stop_reason = reason
         self._call_back()
 
@@ -397,4 +382,18 @@ class Run:
 
     def _stamped(self) -> RunState:
         """Return the state with the time that has passed."""
-        return replace(self.state, elapsed=self._clock.elapsed)
+        return replace(self.state, elapsed=time.monotonic() - self._begin)
+
+    def _early_reason(self) -> StopReason | None:
+        """Why a generation under way should be left open: the user, or the time."""
+        if self._interruption.requested:
+            return StopReason.INTERRUPTED
+        limit, elapsed = self.options.max_time, time.monotonic() - self._begin
+        return StopReason.MAX_TIME if limit is not None and elapsed >= limit else None
+
+    def _budget_reason(self) -> StopReason | None:
+        """Why no further generation should begin: the user, the calls, or the time."""
+        reason = self._early_reason()
+        if reason is not StopReason.INTERRUPTED and self.ledger.calls_left == 0:
+            return StopReason.MAX_EVALUATIONS
+        return reason
