@@ -20,7 +20,7 @@ from archeng.model import Formulas
 from archeng.outcomes import Lessons, Limits, PastCalls, Space, Teacher
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
-from archeng.simulator import Call, CallStatus, Design, output_vector
+from archeng.simulator import Call, CallStatus, Design, gradient_rows, output_vector
 
 _ROUNDING = 1e-9  # relative, of sums of costs
 _FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
@@ -67,11 +67,8 @@ class Ledger:
         Whether a design that comes up again takes the outcome of its first simulation.
     earlier : mapping
         Calls of designs that earlier runs simulated, by the bytes of the full vector.
-    costs : tuple of float
-        What a call of each simulator costs, the cheapest first; the last one is the simulator that
-        the run is about.
-    max_cost : float, optional
-        What all calls together may cost.
+    costs, max_cost
+        What a call of each simulator costs, the cheapest first, and what all together may cost.
 
     Attributes
     ----------
@@ -84,12 +81,14 @@ class Ledger:
         position of their candidate.
     n_calls, n_failures : int
         Simulator calls (reused ones do not count), and those that did not end well.
-    made : list of int
-        Calls of each simulator, the cheapest first; ``n_recorded``: all, with reused ones.
+    made, n_recorded : list of int, int
+        Calls of each simulator, the cheapest first; all of them, reused ones as well.
     best_acceptable : CallRecord or None
         The best call that satisfies all constraints.
     cheaper : tuple of Ledger
         One for each cheaper simulator, with its calls; everything else here is about the finest.
+    pending : list of ndarray, shape (n,)
+        Designs whose calls are under way, in an asynchronous run.
     journal : Journal or None
         Where everything is written before it is used.
     """
@@ -112,6 +111,7 @@ class Ledger:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
         self.unfinished: dict[int, CallRecord] = {}
+        self.pending: list[Floats] = []
         self.journal: Journal | None = None
         self.best_acceptable: CallRecord | None = None
         self.n_calls = self.n_failures = self.n_recorded = 0
@@ -166,19 +166,15 @@ class Ledger:
     @property
     def out_of_cost(self) -> bool:
         """Whether no call of the finest simulator can be paid any more."""
-        return self._payable(self.finest) == 0
-
-    def _payable(self, level: int) -> int | None:
-        """How many calls of a simulator ``max_cost`` still allows; None: any number."""
-        if self._max_cost is None:
-            return None
-        left = self._max_cost - self.cost
-        return max(int(left / self.costs[level] * (1 + _ROUNDING)), 0)
+        return self._max_cost is not None and self.left_at(self.finest) == 0
 
     def left_at(self, level: int) -> int | None:
         """How many calls of a simulator the budgets still allow; None: any number."""
-        bounds = [self._payable(level), self.calls_left if level == self.finest else None]
-        return min((b for b in bounds if b is not None), default=None)
+        left = self.calls_left if level == self.finest else None
+        if self._max_cost is None:
+            return left
+        payable = (self._max_cost - self.cost) / self.costs[level] * (1 + _ROUNDING)
+        return max(int(payable), 0) if left is None else min(max(int(payable), 0), left)
 
     @property
     def all_calls(self) -> list[CallRecord]:
@@ -196,6 +192,11 @@ class Ledger:
         """Return designs, objectives and simulated constraints of all calls so far."""
         cheaper = tuple(ledger.arrays() for ledger in self.cheaper)
         return self._arrays.past(self._lessons, self.teachers, cheaper)
+
+    def known(self) -> PastCalls:
+        """Return what :meth:`arrays` has, and the designs whose calls are under way."""
+        past = self.arrays()
+        return past.and_pending(np.array(self.pending)) if self.pending else past
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
@@ -256,6 +257,10 @@ class Ledger:
                 known[position] = outcome
         return known
 
+    def earlier(self, design: Design) -> Call | None:
+        """Return the call of a design that an earlier run simulated, if there is one."""
+        return self._earlier.get(self._key(design.x))
+
     # -- entries ----------------------------------------------------------------------------
 
     def add(self, call: CallRecord) -> None:
@@ -303,8 +308,14 @@ class Ledger:
         """
         return (full if self._hidden is None else np.delete(full, self._hidden)).tobytes()
 
-    def forget_failed(self) -> None:
-        """Let the failed calls of the open generation be made again."""
+    def forget_failed(self, journal: Journal) -> None:
+        """Let the failed calls of the open generation be made again.
+
+        Those of an asynchronous run leave the journal, too: they will end in another order.
+        """
+        for position, call in self.unfinished.items():
+            if not call.good and call.sent:
+                journal.drop_calls(call.generation, [position])
         self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}
 
     def add_unfinished(self) -> None:
@@ -343,24 +354,10 @@ class CallArrays:
         self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
         self._slopes: Floats | None = None  # until a simulator returns gradients
 
-    def past(
-        self,
-        lessons: Lessons | None,
-        teachers: tuple[Teacher, ...],
-        cheaper: tuple[PastCalls, ...],
-    ) -> PastCalls:
+    def past(self, *others: Any) -> PastCalls:
         """Return what is known so far, and of others."""
-        every = PastCalls(
-            self._points,
-            self._objectives,
-            self._simulated,
-            self._outputs,
-            self._slopes,
-            lessons,
-            teachers,
-            cheaper,
-        )
-        return every.taken(slice(self._count))
+        numbers = self._points, self._objectives, self._simulated, self._outputs, self._slopes
+        return PastCalls(*numbers, *others).taken(slice(self._count))
 
     def add(self, call: CallRecord, usable: bool) -> None:
         """Take the next call; NaN for one that is not ``usable``."""
@@ -384,13 +381,11 @@ class CallArrays:
             self._slopes = np.full((*self._outputs.shape, self._space.n), np.nan)
         if self._slopes is None:
             return
-        first, slopes = 0, self._slopes[self._count]
+        given = gradient_rows(formulas, call.gradients if usable else {})
+        slopes = self._slopes[self._count]
         slopes[:] = np.nan
-        for output in formulas.outputs:
-            rows = call.gradients.get(output.name, ()) if usable else ()
-            for i, row in enumerate(rows):
-                slopes[first + i] = self._space.reduce_gradient(call.x, np.array(row))
-            first += output.size
+        for k, row in given.items():
+            slopes[k] = self._space.reduce_gradient(call.x, row)
 
 
 def _doubled(a: Floats) -> Floats:

@@ -69,6 +69,9 @@ class CallRecord:
         sampled: the branch and bound of the repair ended at its limit.
     level : int
         Which of several simulators was called, 0 for the cheapest; 0 if there is only one.
+    sent : int
+        Number of the candidate, in the order in which they were made, from 1, in an asynchronous
+        run; 0 in others.
     """
 
     index: int
@@ -97,6 +100,7 @@ class CallRecord:
     parameters_read: tuple[str, ...] = ()
     repair_open: bool = False
     level: int = 0
+    sent: int = 0
 
     @property
     def good(self) -> bool:

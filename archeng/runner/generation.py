@@ -64,6 +64,7 @@ class OpenGeneration:
     positions: tuple[int, ...]  # of the candidates that have to be simulated
     repair_seconds: float  # that sampling and repairing took
     row_numbers: Integers  # by which records name rows, of each row of the feasible set
+    call_seconds: float | None = None  # of all calls since the last one; None: of its own calls
     level: int = 0  # of the simulator that is called
 
     @property
@@ -105,8 +106,31 @@ def open_generation(
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
     """
-    fs, repairs = feasible_set, population.repairs
     level = ledger.finest if population.level is None else population.level
+    candidates = candidates_of(population, feasible_set, outside, level)
+    plan = ledger.plan([candidate.design for candidate in candidates], level)
+    candidates = [
+        candidate if call is None else replace(candidate, known=call.objective)
+        for candidate, call in zip(candidates, plan.known, strict=True)
+    ]
+    return OpenGeneration(
+        number=number,
+        restart=restart,
+        first_index=ledger.n_recorded,
+        population=population,
+        candidates=tuple(candidates[: plan.end]),
+        positions=plan.positions,
+        repair_seconds=repair_seconds,
+        row_numbers=feasible_set.row_numbers,
+        level=level,
+    )
+
+
+def candidates_of(
+    population: Population, feasible_set: FeasibleSet, outside: bool, level: int = 0
+) -> list[Candidate]:
+    """Return the candidates of a population, with designs where there is one to simulate."""
+    fs, repairs = feasible_set, population.repairs
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
@@ -116,20 +140,7 @@ def open_generation(
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
-    plan = ledger.plan(designs, level)
-    known = (None if call is None else call.objective for call in plan.known)
-    candidates = map(Candidate, sampled, designs, repairs, known, repeat(level))
-    return OpenGeneration(
-        number=number,
-        restart=restart,
-        first_index=ledger.n_recorded,
-        population=population,
-        candidates=tuple(candidates)[: plan.end],
-        positions=plan.positions,
-        repair_seconds=repair_seconds,
-        row_numbers=fs.row_numbers,
-        level=level,
-    )
+    return list(map(Candidate, sampled, designs, repairs, repeat(None), repeat(level)))
 
 
 def told_answers(

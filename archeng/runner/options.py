@@ -41,12 +41,18 @@ class Options:
     restarts: int = 0
     population_size: int | None = None  # None: as it suits n and the width
     parallel: int = 1  # the declared width: calls that are made at a time
+    asynchronous: bool = False  # whether each finished call is used at once
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
+        if self.asynchronous and self.cost is not None:
+            raise SettingsError(
+                "asynchronous=True is for one simulator, and cost= says that there are "
+                f"{len(self.cost)}. Leave one of the two out."
+            )
 
     def limits(self, formulas: FormulaTexts | None) -> Limits:
         """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""

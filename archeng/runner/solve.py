@@ -41,6 +41,7 @@ def solve(
     restarts: int = 0,
     population_size: int | Literal["auto"] = "auto",
     parallel: int | None = None,
+    asynchronous: bool = False,
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
     simulator_takes: SimulatorTakes = "design",
@@ -77,8 +78,7 @@ def solve(
     Raises
     ------
     ArchengError
-        Before any call: a model or an option that makes no sense, or no feasible design. After the
-        first one: a mistake in the simulator. After the first generation: all calls failed.
+        No feasible design, or options that make no sense; a mistake in the simulator, or all fail.
     """
     arguments = dict(locals())
     return _finish(Run(**arguments.pop("import_arguments"), **arguments))

@@ -298,10 +298,8 @@ def restore(
     data, calls = journal.state(), list(journal.calls())
     check_designs(journal.path, feasible_set, (stored.call for stored in calls))
     more = load(ledger, journal.path, journal.generations(), calls, int(data["generation"]))
-    restart = data["restarts"]["number"]
+    here = data["restarts"]["number"], (data.get("levels") or {"level": ledger.finest})["level"]
     generations = zip(more, ledger.generations, strict=True)
-    level = data["levels"]["level"] if data.get("levels") else ledger.finest
-    here = (restart, level)
     tests = [entry["tests"] for entry, g in generations if (g.restart, g.level) == here]
     state = restored(data, kind, History.of(filter(None, tests)))
     _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
@@ -321,6 +319,22 @@ def reopen(journal: Journal, state: RunState) -> OpenedState | None:
     if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")
     return opened
+
+
+def reopen_stream(journal: Journal, state: RunState, ledger: Ledger) -> list[Any]:
+    """Return the candidates that an asynchronous run made since the state, as plain data.
+
+    If all calls of its beginning failed, they are forgotten: to use them would only repeat the
+    error with which the run ended.
+    """
+    failed = [p for p, call in ledger.unfinished.items() if not call.good]
+    if state.generation == 0 and failed and len(failed) == len(ledger.unfinished):
+        journal.drop_calls(0, failed)
+        ledger.unfinished = {}
+    data = journal.candidates()
+    if data is None or data["generation"] != state.generation:
+        return []
+    return list(data["made"])
 
 
 def _check_shapes(search: Search, n: int, lattice: Lattice | None) -> None:

@@ -1,7 +1,7 @@
 """What stands between the optimiser and the engineer's simulator."""
 
 from archeng.simulator.answer import Evaluation
-from archeng.simulator.asked import Asked, output_vector
+from archeng.simulator.asked import Asked, gradient_rows, output_vector
 from archeng.simulator.call import (
     Call,
     CallStatus,
@@ -46,6 +46,7 @@ __all__ = [
     "check_simulator",
     "check_workers",
     "declared_width",
+    "gradient_rows",
     "make_pool",
     "output_vector",
     "process_count",

@@ -160,6 +160,16 @@ def output_vector(formulas: Formulas, outputs: Mapping[str, Any], strict: bool =
     return np.concatenate([_flat(output, outputs[output.name]) for output in formulas.outputs])
 
 
+def gradient_rows(formulas: Formulas, gradients: Mapping[str, Any]) -> dict[int, Floats]:
+    """Return derivatives (n_full,) of entries of the outputs, by their positions in the vector."""
+    rows, first = dict[int, Floats](), 0
+    for output in formulas.outputs:
+        for i, row in enumerate(gradients.get(output.name, ())):
+            rows[first + i] = np.array(row)
+        first += output.size
+    return rows
+
+
 def _how(formulas: Formulas) -> str:
     names = ", ".join(f'"{output.name}": ...' for output in formulas.outputs)
     return (
