@@ -50,7 +50,7 @@ def judged_together(search: LocalSearch, local: LocalState, outcomes: Outcomes) 
 
     The best one counts; if none is better, the shortest step.
     """
-    trials = (local.trial, *local.others)
+    trials = (local.trial, *local.others)[: len(outcomes.objectives)]
     gains = [
         search.gain(local, float(outcomes.objectives[k]), outcomes.simulated[k])
         for k in range(len(trials))

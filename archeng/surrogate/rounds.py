@@ -275,8 +275,10 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
     last, best, trust = search.last, search.best, search.trust
     assert last is not None
     assert best is not None
-    made = [last, *search.batch]
-    gains = best - np.where(np.isnan(objectives), np.inf, objectives)
+    made, values = [last, *search.batch], np.where(np.isnan(objectives), np.inf, objectives)
+    if len(made) != len(values):  # of an asynchronous run: whatever came back
+        made, values = [last], values.min(keepdims=True)
+    gains = best - values
     ratios = [
         float(gains[k] * p.slope / p.predicted) if p.predicted > 0 else 0.0
         for k, p in enumerate(made)
