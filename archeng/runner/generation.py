@@ -110,7 +110,7 @@ def open_generation(
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
-    plan = ledger.plan(designs)
+    plan = ledger.plan(designs, population.repeated)
     known = (None if call is None else call.objective for call in plan.known)
     return OpenGeneration(
         number=number,

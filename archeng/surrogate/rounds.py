@@ -15,11 +15,12 @@ Pure functions of frozen states. Who calls the models is :mod:`archeng.surrogate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.handlers import ArchSearch
 from archeng.settings import Settings
@@ -27,6 +28,7 @@ from archeng.strategy import StopReason, default_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Selection
 from archeng.surrogate.local import LocalEnd, LocalState
+from archeng.surrogate.noisy import NoisyState
 from archeng.surrogate.proposer import Proposal
 from archeng.surrogate.trust import Trust, trust_after, with_leap
 
@@ -39,6 +41,7 @@ class Phase(StrEnum):
     PROPOSE = "propose"  # proposals by a model; if it has none, the round is over: one of ARCH
     CONSULT = "consult"  # whatever the local search says; it is asked at once
     LOCAL = "local"  # a design of the local search
+    NOISY = "noisy"  # designs of the search under noise
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class AssistedSearch(ArchSearch):
     gathered: bool = False  # whether a global search's candidates came near to the best
     local: LocalState | None = None  # the local search, once it was consulted
     ended: StopReason | None = None  # why nothing more is expected of this restart
+    repeat: bool = field(default=False, metadata=OMITTED)  # whether the best design comes again
+    repeatable: bool | None = field(default=None, metadata=OMITTED)  # the simulator; None: unknown
+    noisy: NoisyState | None = field(default=None, metadata=OMITTED)  # the search under noise
 
     @property
     def may_propose(self) -> bool:
