@@ -18,7 +18,7 @@ from archeng.distribution import Floats
 from archeng.errors import JournalError
 from archeng.journal import Journal, StoredCall
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, Limits, PastCalls
+from archeng.outcomes import Lessons, Limits, PastCalls, Teacher
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
 from archeng.simulator import Call, CallStatus, Design, output_vector
@@ -77,6 +77,8 @@ class Ledger:
         Say which outputs are to be kept in the arrays.
     lessons : Lessons, optional
         What earlier runs have learned about the outputs.
+    teachers : tuple of Teacher
+        What is known of functions that may resemble the simulator.
     budget : int, optional
         Calls that may be made; None: any number.
     reuse_designs : bool
@@ -112,6 +114,7 @@ class Ledger:
         earlier: Mapping[bytes, Call] | None = None,
         formulas: Formulas | None = None,
         lessons: Lessons | None = None,
+        teachers: tuple[Teacher, ...] = (),
     ) -> None:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
@@ -121,7 +124,7 @@ class Ledger:
         self.n_calls = self.n_failures = 0
         self.limits = limits
         self._space, self._formulas, self._budget = space, formulas, budget
-        self._lessons = lessons
+        self._lessons, self.teachers = lessons, teachers
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._given = reuse_designs, earlier or {}
         self._hidden = space.hidden
@@ -168,6 +171,7 @@ class Ledger:
             self._outputs,
             self._slopes,
             self._lessons,
+            self.teachers,
         )
         return every.taken(slice(len(self.calls)))
 

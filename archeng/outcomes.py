@@ -99,6 +99,37 @@ class Lessons:
 
 
 @dataclass(frozen=True, eq=False)
+class Teacher:
+    """What is known of another function that may resemble the simulator.
+
+    Earlier data, another load case, a cheaper simulator. NaN where something is unknown; columns
+    that do not exist are all unknown.
+    """
+
+    name: str  # for messages: the name of a file, "coarse simulator"
+    points: Floats  # (k, n), free variables, feasible or not
+    objectives: Floats  # (k,), to be minimised
+    simulated: Floats = field(default_factory=_no_columns)  # (k, m), of the constraints
+    outputs: Floats = field(default_factory=_no_columns)  # (k, q), that the model declares
+
+    def __post_init__(self) -> None:
+        _same_length(self, "simulated", "outputs")
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+    def taken(self, chosen: slice | NDArray[Any]) -> Teacher:
+        """Return some of the rows."""
+        return Teacher(
+            self.name,
+            self.points[chosen],
+            self.objectives[chosen],
+            self.simulated[chosen],
+            self.outputs[chosen],
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class PastCalls:
     """The k designs simulated so far, in the order of the calls.
 
@@ -112,6 +143,7 @@ class PastCalls:
     outputs: Floats = field(default_factory=_no_columns)  # (k, q), that the model declares
     slopes: Floats | None = None  # (k, q, n) of the outputs, NaN where not given; None: nowhere
     lessons: Lessons | None = None  # of earlier runs, about outputs only
+    teachers: tuple[Teacher, ...] = ()  # what is known of functions that may resemble this one
 
     def __post_init__(self) -> None:
         _same_length(self, "simulated", "outputs")
@@ -128,6 +160,7 @@ class PastCalls:
             self.outputs[chosen],
             None if self.slopes is None else self.slopes[chosen],
             self.lessons,
+            self.teachers,
         )
 
     def last(self, k: int) -> PastCalls:
@@ -164,10 +197,11 @@ class PastCalls:
             np.concatenate((self.outputs, later.outputs)),
             slopes,
             self.lessons,
+            self.teachers,
         )
 
 
-def _same_length(arrays: Outcomes | PastCalls, *names: str) -> None:
+def _same_length(arrays: Outcomes | Teacher | PastCalls, *names: str) -> None:
     """Give arrays without columns their rows."""
     for name in names:
         if getattr(arrays, name).shape[1] == 0:

@@ -25,6 +25,7 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         earlier=setup.earlier,
         formulas=setup.feasible_set.formulas,
         lessons=setup.lessons,
+        teachers=setup.teachers,
     )
     return ledger, search, team
 

@@ -80,7 +80,7 @@ def _held(
     own, inner = lattice.continuous, fibre(fs, x)
     same = data.taken((lattice.indices(data.points) == lattice.indices(x)).all(axis=1))
     slopes = None if same.slopes is None else same.slopes[:, :, own]
-    same = replace(same, points=same.points[:, own], slopes=slopes, lessons=None)
+    same = replace(same, points=same.points[:, own], slopes=slopes, lessons=None, teachers=())
     root = wide.scaled_factor[own]
     narrow = distribution_from_covariance(x[own], root @ root.T)
     names = {row.name for row in inner.rows}

@@ -30,7 +30,7 @@ from archeng.model import (
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
-from archeng.outcomes import Lessons, Limits
+from archeng.outcomes import Lessons, Limits, Teacher
 from archeng.runner.lessons import lessons_of
 from archeng.runner.options import (
     Options,
@@ -79,6 +79,7 @@ class Setup:
     wide: Distribution  # the initial one of the search, around the start or else the origin
     earlier: dict[bytes, Call]  # that earlier runs have finished, by the bytes of their vector
     lessons: Lessons | None  # what they have learned about the outputs
+    teachers: tuple[Teacher, ...]  # and about objective and constraints, or other sources have
     header: dict[str, Any]  # what a journal stores once
 
     @cached_property
@@ -147,6 +148,7 @@ def new_setup(
         wide=wide,
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=lessons,
+        teachers=(),
         header=header(model, data, options, settings, number, wide, own, texts)
         | {"lessons": encode(lessons), "choice": encode(feasible_set.choice)}
         if runtime.journal is not None
@@ -229,6 +231,7 @@ def stored_setup(
         else decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=decode(Lessons, stored["lessons"]) if stored.get("lessons") else None,
+        teachers=tuple(decode(Teacher, one) for one in stored.get("teachers", ())),
         header=dict(stored),
     )
 

@@ -64,7 +64,7 @@ class Assisted(Handler[AssistedSearch]):
             return self._doubts.ask(search, past, rng)
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
-            if self._taught:
+            if self._taught or any(len(teacher) for teacher in past.teachers):
                 return search, proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))
@@ -109,7 +109,7 @@ class Assisted(Handler[AssistedSearch]):
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
         if population.proposed and search.phase is Phase.START:
-            search = replace(search, phase=Phase.CONSULT)
+            search = rounds.after_start(search, self._only_local)
         elif population.proposed and search.local is not None:
             local = self._local.judged(
                 search.local, float(outcomes.objectives[0]), outcomes.simulated[0]

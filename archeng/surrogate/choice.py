@@ -35,6 +35,7 @@ from archeng.surrogate.priors import (
     Transform,
     transforms_for,
 )
+from archeng.surrogate.sums import Sum
 
 
 class SmoothModel(Protocol):
@@ -53,7 +54,7 @@ class SmoothModel(Protocol):
 
 def slope_at(model: SmoothModel, v: Floats) -> Floats:
     """Gradient (n,) of a model, without its Hessian where that is cheaper."""
-    if isinstance(model, Interpolant | CompositeObjective):
+    if isinstance(model, Interpolant | CompositeObjective | Sum):
         return model.slope(v)
     return model.derivatives(v)[0]
 
@@ -123,12 +124,14 @@ class Choice:
     kind: ModelKind
     transform: Transform
     y: Floats
+    own: int | None = None  # how many of the designs, the first ones, count; None: all
 
     @cached_property
     def score(self) -> float:
         """Log of the typical error; lower is better."""
-        half = np.argsort(self.y, kind="stable")[: max(len(self.y) // 2, 3)]
-        slopes = np.exp(-self.transform.log_slope(self.y[half]))
+        y = self.y[: self.own]
+        half = np.argsort(y, kind="stable")[: max(len(y) // 2, 3)]
+        slopes = np.exp(-self.transform.log_slope(y[half]))
         return float(np.mean(np.log(np.abs(self.fit.errors[half]) * slopes + c.SCORE_EXACT)))
 
 
@@ -201,24 +204,24 @@ def choose(data: Data, transforms: Sequence[Transform] | None = None) -> Choice 
     """
     kind = by_formula(data)
     if kind is None:
-        return _directly(data.kernels, data.y, transforms)
+        return _directly(data, transforms)
     composite = Choice(kind.fitted(), kind, IDENTITY, data.y)
     if not composite.fit.errors.any():
         return composite
-    direct = _directly(data.kernels, data.y, transforms)
+    direct = _directly(data, transforms)
     better = direct is not None and direct.score < composite.score - c.SCORE_FORMULA
     return direct if better else composite
 
 
-def _directly(kernels: Kernels, y: Floats, transforms: Sequence[Transform] | None) -> Choice | None:
-    """Return the best model of normalised objectives y (p,) as such."""
+def _directly(data: Data, transforms: Sequence[Transform] | None) -> Choice | None:
+    """Return the best model of the normalised objectives as such."""
     cheap = [kind for kind in KINDS if not kind.costly]
-    best = _best(None, kernels, y, cheap, transforms or transforms_for(y))
+    best = _best(None, data, cheap, transforms or transforms_for(data.y))
     if best is None:
         return None
     only = (best.transform,)
-    best = _best(best, kernels, y, [kind for kind in KINDS if kind.costly], only)
-    return best and _best(best, kernels, y, best.kind.noisier(), only)
+    best = _best(best, data, [kind for kind in KINDS if kind.costly], only)
+    return best and _best(best, data, best.kind.noisier(), only)
 
 
 def chosen(
@@ -272,17 +275,16 @@ def _chosen_again(data: Data, selection: Selection) -> Choice | None:
 
 def _best(
     best: Choice | None,
-    kernels: Kernels,
-    y: Floats,
+    data: Data,
     kinds: Iterable[ModelKind],
     transforms: Sequence[Transform],
 ) -> Choice | None:
     """Return the best model of some kinds and transforms, or the one before if none is better."""
-    Z = np.stack([transform.apply(y) for transform in transforms], axis=1)
+    Z = np.stack([transform.apply(data.y) for transform in transforms], axis=1)
     for kind in kinds:
-        for fit, transform in zip(kind.fit(kernels, Z), transforms, strict=False):
+        for fit, transform in zip(kind.fit(data.kernels, Z), transforms, strict=False):
             if fit is not None:
-                choice = Choice(fit, kind, transform, y)
+                choice = Choice(fit, kind, transform, data.y, data.own)
                 if best is None or choice.score < best.score - c.SCORE_TIE:
                     best = choice
     return best

@@ -80,6 +80,7 @@ DATA_ROUNDING = 1e-10  # ... are left out if their objective differs by less tha
 DATA_MOST = 120  # Most designs of a model in many variables
 DATA_SURPLUS = 1.2  # Designs of a model in few variables, in coefficients of a quadratic
 DATA_HUGE = 1e150  # Objectives beyond this are not used: their squares overflow
+TEACHER_ROWS = 100  # Rows of a teacher that its models are fitted to, at least
 # Share of the designs, the better ones, that are left without those beyond a cliff
 DATA_TRIMMED = 2 / 3
 
@@ -108,6 +109,9 @@ HERMITE_ROWS, HERMITE_SURPLUS = 400, 4
 SCORE_TIE = 1e-6  # Scores that differ by less are equal but for rounding
 # By how much the score of a direct model has to be better than that of a formula of outputs
 SCORE_FORMULA = math.log(3)
+# By how much the score of a model with a teacher has to be better than that of our own designs
+SCORE_TAUGHT = math.log(1.5)
+SCORE_TAUGHT_FEW = 1.5  # The same is added over the number of our designs: few may err by chance
 SCORE_EXACT = 1e-9  # Errors below this fraction of the spread are not told apart
 
 # -- minimise, curvature: minima of a model over the feasible set ------------------------------

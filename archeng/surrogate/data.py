@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, Limits, PastCalls
+from archeng.outcomes import Lessons, Limits, PastCalls, Teacher
 from archeng.ranking import violation_order
 from archeng.surrogate import constants as c
 from archeng.surrogate.composite import CompositeFit, fit_composite
@@ -84,6 +84,8 @@ class Data:
     spread: float
     simulated: Floats  # values of the simulated constraints (p, m)
     outputs: OutputData | None = None  # of models with formulas
+    teachers: tuple[Teacher, ...] = ()  # the nearest rows of others; their points are v, too
+    own: int | None = None  # how many of the rows, the first ones, are ours; None: all
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -127,11 +129,16 @@ class Data:
 
 
 def select(
-    frame: Frame, past: PastCalls, formulas: Formulas | None = None, most: int | None = None
+    frame: Frame,
+    past: PastCalls,
+    formulas: Formulas | None = None,
+    most: int | None = None,
+    taught: bool = False,
 ) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
-    None if neither the objectives nor the simulated constraints differ.
+    ``taught``: teachers may help with the models. None if neither the objectives nor the simulated
+    constraints differ.
     """
     usable = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
     if not usable.any():
@@ -150,7 +157,12 @@ def select(
         spread = float(f.max() - f.min())
     if spread <= 0 and (lessons is not None or np.ptp(simulated, axis=0).any()):
         spread = max(abs(best), 1.0) if lessons is not None else 1.0
+    teachers = _nearest_rows(frame, past) if taught else ()
+    if spread <= 0:
+        spread = max((_spread_of(teacher) for teacher in teachers), default=0.0)
     scale = _median(distances[chosen])
+    if scale == 0 and teachers:
+        scale = max(_median(np.linalg.norm(t.points, axis=1)) for t in teachers)
     if scale == 0 and lessons is not None:
         scale = _median(np.sqrt(np.sum(frame.coordinates(lessons.points) ** 2, axis=1)))
     if not (spread > 0 and scale > 0 and np.isfinite(spread)):
@@ -160,7 +172,27 @@ def select(
         step = scale * frame.factor
         X = frame.designs(taken.points)
         outputs = OutputData(formulas, X, taken.outputs, step, taken.slopes, lessons)
-    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs)
+    teachers = tuple(replace(t, points=t.points / scale) for t in teachers)
+    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs, teachers)
+
+
+def _nearest_rows(frame: Frame, past: PastCalls) -> tuple[Teacher, ...]:
+    """Return the rows of teachers that are nearest to the centre, their points as coordinates."""
+    found = []
+    for teacher in past.teachers:
+        u, m = frame.coordinates(teacher.points), past.simulated.shape[1]
+        most = max(most_designs(u.shape[1]), c.TEACHER_ROWS)
+        nearest = _net(u, np.linalg.norm(u, axis=1), most)
+        rows = teacher.taken(nearest)
+        simulated = rows.simulated if rows.simulated.size else np.full((len(rows), m), np.nan)
+        found.append(replace(rows, points=u[nearest], simulated=simulated))
+    return tuple(found)
+
+
+def _spread_of(teacher: Teacher) -> float:
+    """Return how far the objectives of a teacher are above its best one; 0 if they are unknown."""
+    f = teacher.objectives[np.abs(teacher.objectives) < c.DATA_HUGE]
+    return _median(f) - float(f.min()) if len(f) else 0.0
 
 
 def _nearest_lessons(frame: Frame, lessons: Lessons | None) -> Lessons | None:

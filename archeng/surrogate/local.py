@@ -40,6 +40,8 @@ from archeng.surrogate.geometry import (
     missing_design,
 )
 from archeng.surrogate.models import Models, fit_models
+from archeng.surrogate.priors import IDENTITY
+from archeng.surrogate.taught import needs_arch, taught_choice
 
 _FINE = 2 * c.CLAIM_RADII[0]  # resolutions below this can show something
 
@@ -163,14 +165,19 @@ class LocalSearch:
         return replace(after, radius=radius, poor=True)
 
     def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
-        """Return the state with what is simulated next, or with its end."""
+        """Return the state with what is simulated next, or with its end.
+
+        With neither, it is ARCH that has to make designs for the models.
+        """
         frame = frame_at(self._wide, local.centre)
-        data = select(frame, past, self._repairer.feasible_set.formulas)
+        data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.
             units = local.units if local.price > 0 and self.violates(local) else None
             models = fit_models(frame, data, self._limits, units)
+        if data is not None and needs_arch(past) and taught_choice(data, (IDENTITY,))[0] is None:
+            return local
         view = _LocalView(frame, past, models)
         if local.poor:
             design = self._missing(view, local.radius)
@@ -207,7 +214,7 @@ class LocalSearch:
         These know formulas, and may be right there. Else the search has ended.
         """
         n, fs = len(local.centre), self._repairer.feasible_set
-        data = select(view.frame, view.past, fs.formulas, c.LEAP_DESIGNS)
+        data = select(view.frame, view.past, fs.formulas, c.LEAP_DESIGNS, taught=True)
         if fs.formulas is None or data is None or local.leaps >= c.LEAPS + n // 2:
             return replace(local, ended=ended)
         models = fit_models(view.frame, data, self._limits)

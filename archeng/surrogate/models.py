@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from archeng.distribution import Floats, Integers
 from archeng.outcomes import Limits, Sides
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import Choice, SmoothModel, by_formula, choose, slope_at
+from archeng.surrogate.choice import Choice, SmoothModel, by_formula, slope_at
 from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
 from archeng.surrogate.data import Data, Frame
 from archeng.surrogate.fit import Fit, linear
-from archeng.surrogate.interpolant import Interpolant, Several
+from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.priors import IDENTITY, PRIORS
+from archeng.surrogate.sums import Sum, several
+from archeng.surrogate.taught import spread_of_rows, taught_choice, taught_rows
 
 
 class RowModels:
@@ -35,7 +37,7 @@ class RowModels:
         self,
         units: Floats,
         rows: Integers,
-        models: list[Interpolant],
+        models: list[Interpolant | Sum],
         composite: Composite | None = None,
         pieces: Integers | None = None,
     ) -> None:
@@ -45,7 +47,7 @@ class RowModels:
         owners = every[self._pieces]
         self.owner = np.concatenate((owners, rows)).astype(np.intp)
         self._divided = units[owners][:, None]
-        self._several = Several(models) if models else None
+        self._several = several(models) if models else None
 
     def values(self, v: Floats) -> Floats:
         """Values (k,) at v."""
@@ -147,7 +149,7 @@ class RowFits:
     ----------
     size : ndarray, shape (m,)
         Standard deviations of the constraints.
-    direct : tuple of Interpolant
+    direct : tuple of Interpolant or Sum
         Models of the constraints, divided by these, that have no formula or do better without.
     rows : ndarray of int
         Which constraints these are.
@@ -160,7 +162,7 @@ class RowFits:
     """
 
     size: Floats
-    direct: tuple[Interpolant, ...]
+    direct: tuple[Interpolant | Sum, ...]
     rows: Integers
     composite: CompositeFit | None
     pieces: Integers
@@ -197,7 +199,8 @@ class RowFits:
     def models(self, units: Floats) -> RowModels:
         """Return them over units (m,) of the constraints."""
         factors = (units / self.size)[self.rows]
-        models = [m.divided_by(factor) for m, factor in zip(self.direct, factors, strict=True)]
+        both = zip(self.direct, factors, strict=True)
+        models: list[Interpolant | Sum] = [m.divided_by(factor) for m, factor in both]
         composite = None if self.composite is None else self.composite.composite
         return RowModels(units, self.rows, models, composite, self.pieces)
 
@@ -239,11 +242,9 @@ def _steepness(objective: SmoothModel, here: Floats) -> float:
 
 def objective_model(data: Data) -> SmoothModel:
     """Return the model of the objective: by its formula, the best one, or a linear one."""
-    p, n = data.A.shape
-    if p >= n + 2:
-        choice = choose(data, (IDENTITY,))
-        if choice is not None:
-            return choice.fit.model
+    choice, _ = taught_choice(data, (IDENTITY,))
+    if choice is not None:
+        return choice.fit.model
     formula = by_formula(data)
     return linear(data.A, data.y) if formula is None else formula.fitted().model
 
@@ -278,6 +279,8 @@ def sizes(data: Data) -> Floats:
     """Return standard deviations (m,) of the constraints, 1 where one is constant."""
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.std(data.simulated, axis=0)
+        if data.teachers and len(data.y) < data.A.shape[1] + 2:  # ours may hardly differ yet
+            size = np.maximum(size, [spread_of_rows(t) for t in data.teachers]).max(axis=0)
     return np.where((size > 0) & np.isfinite(size), size, 1.0)
 
 
@@ -297,11 +300,19 @@ def _near_limits(data: Data, limits: Limits) -> NDArray[np.bool_]:
     return np.asarray(ranks < max(len(data.y) // 2, 3))
 
 
-def _direct_models(data: Data, limits: Limits) -> tuple[Floats, tuple[Interpolant, ...]]:
+def _direct_models(data: Data, limits: Limits) -> tuple[Floats, tuple[Interpolant | Sum, ...]]:
     """Fit each constraint, divided by its size: the prior that errs least near its limits.
 
     Returns their scores, too; infinite for linear models.
     """
+    scores, models = _own_models(data, limits)
+    if not data.teachers:
+        return scores, models
+    return taught_rows(data, sizes(data), _gaps(data, limits), scores, models)
+
+
+def _own_models(data: Data, limits: Limits) -> tuple[Floats, tuple[Interpolant, ...]]:
+    """Fit each constraint, divided by its size, to our own designs."""
     p, n = data.A.shape
     values, m = data.simulated / sizes(data), len(limits)
     scores = np.full(m, np.inf)

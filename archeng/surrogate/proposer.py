@@ -11,7 +11,7 @@ from archeng.distribution import Floats
 from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
 from archeng.surrogate import constants as c
-from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula, chosen
+from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula
 from archeng.surrogate.composite import CompositeObjective
 from archeng.surrogate.constrained import best_step
 from archeng.surrogate.data import Data, Frame, select
@@ -19,6 +19,7 @@ from archeng.surrogate.fit import linear
 from archeng.surrogate.minimise import Minimum, lowest
 from archeng.surrogate.models import without_limits
 from archeng.surrogate.priors import IDENTITY
+from archeng.surrogate.taught import needs_arch, taught_or_chosen
 from archeng.surrogate.trust import ProposalKind, Trust, trust_without_proposal
 
 
@@ -59,10 +60,12 @@ class Proposer:
         before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
         are looked for.
         """
-        data = select(frame, past, self._repairer.feasible_set.formulas)
+        data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
         if data is None:
             return trust, selection, None
-        selection, choice, data = chosen(data, selection, len(past))
+        selection, choice, data = taught_or_chosen(data, selection, len(past))
+        if choice is None and needs_arch(past):
+            return trust, selection, None
         view = _ProposalView(frame, past, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)

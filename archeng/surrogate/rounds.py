@@ -164,6 +164,11 @@ def after_global_generation(search: AssistedSearch, objectives: Floats) -> Assis
     return replace(search, gathered=True, rounds=rounds)
 
 
+def after_start(search: AssistedSearch, only_local: bool) -> AssistedSearch:
+    """START -> PROPOSE or CONSULT: teachers have something to say after one call."""
+    return replace(search, phase=Phase.CONSULT if only_local else Phase.PROPOSE)
+
+
 def after_generation(search: AssistedSearch, improved: bool, settings: Settings) -> AssistedSearch:
     """START, ARCH -> ARCH, PROPOSE or CONSULT, without simulated constraints.
 

@@ -123,7 +123,7 @@ class Closing:
         own = self._lattice.continuous
         calls = past.taken(self._same(past, x))
         slopes = None if calls.slopes is None else calls.slopes[..., own]
-        return replace(calls, points=calls.points[:, own], slopes=slopes, lessons=None)
+        return replace(calls, points=calls.points[:, own], slopes=slopes, lessons=None, teachers=())
 
     def _at(self, x: Floats) -> _Fibre:
         key = self._lattice.key(x)

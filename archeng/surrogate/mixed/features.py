@@ -97,7 +97,10 @@ class Features:
 
         Without slopes, which are of real variables, and without lessons of earlier runs.
         """
-        return replace(past, points=self.of(past.points), slopes=None, lessons=None)
+        teachers = tuple(replace(t, points=self.of(t.points)) for t in past.teachers)
+        return replace(
+            past, points=self.of(past.points), slopes=None, lessons=None, teachers=teachers
+        )
 
 
 def gaps(features: Features, past: PastCalls, X: Floats) -> tuple[Floats, float]:
