@@ -249,6 +249,8 @@ ROUGH_PAIRS = 2  # ... so many of them at least ...
 ROUGH_ROUNDING = 1e-9  # ... and differences are felt from this on, relative to the value
 # Quotients next to the best design, in the largest ones farther away, that look like noise
 ROUGH_STEEP = 2.0
+# Models with noise are a reason for doubt after so many calls, and so many for each variable
+ROUGH_MANY = 30, 3
 # Noise matters if it is known, and designs nearby differ by less than so many deviations of it
 NOISE_MATTERS = 10.0
 # Repeats that differ by less than this, relative to how much designs nearby differ, are rounding

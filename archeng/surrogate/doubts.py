@@ -53,7 +53,11 @@ class Doubts:
             return search
         columns = [recent.objectives, *recent.simulated.T]
         stalled = search.ended is StopReason.MODEL_EXHAUSTED
-        doubtful = stalled or any(looks_noisy(u, values, here) for values in columns)
+        many = len(past) >= c.ROUGH_MANY[0] + c.ROUGH_MANY[1] * u.shape[1]
+        chosen = search.selection
+        modelled = many and chosen is not None and chosen.noise >= c.MODEL_NOISY
+        doubtful = stalled or modelled
+        doubtful = doubtful or any(looks_noisy(u, values, here) for values in columns)
         return replace(search, repeat=True) if doubtful else search
 
     def ask(
