@@ -70,7 +70,8 @@ def _one(name: str, value: Any) -> Noise:
         match = _PERCENT.fullmatch(value)
         if match is not None:
             return Noise(_finite(name, value, match[1]) / 100, relative=True)
-    elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return Noise(_finite(name, value, value))
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return Noise(_finite(name, value, value))
     raise _refused(name, value)
 

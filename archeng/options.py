@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 from archeng.checks import (
     Check,
+    between,
     choice,
     file_path,
     flag,
@@ -32,6 +33,7 @@ from archeng.checks import (
 )
 from archeng.errors import SettingsError
 from archeng.model import IMPORT_HINTS, Sense
+from archeng.noise import checked_noise
 from archeng.settings import Settings
 from archeng.simulator import OnFailure, check_workers, retry_counts
 
@@ -238,6 +240,20 @@ _TABLE = (
         '"minimize" or "maximize" the objective.',
         without='`"minimize"`; without a simulator the sense of the model\'s own objective',
         words=get_args(Sense), section="study",
+    ),
+    Option(
+        "noise", "float, str or mapping, optional", checked_noise,
+        'Standard deviation of the simulator\'s values: a number, or relative to them as "5%".',
+        "How much they differ if the same design is simulated again; 0: not at all. A mapping "
+        'gives it by name, `{"objective": "5%", "stress": 2e6}`. With noise the best design is the '
+        "one with the best estimate, which the result shows with its interval.",
+        without="found out from the calls, and from repeats once they look noisy",
+        pyomo=True,
+    ),
+    Option(
+        "confidence", "float", partial(between, low=0.5, high=0.999),
+        "Probability with which noisy constraints hold at the best design, and of its interval.",
+        default=0.95,
     ),
     Option(
         "restarts", "int", partial(integer, least=0),

@@ -36,7 +36,16 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
     repairer = make_repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
     search = RestartingSearch(
-        make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
+        make_handler(
+            repairer,
+            team,
+            settings,
+            setup.wide,
+            limits,
+            setup.lessons is not None,
+            options.noise,
+            options.confidence,
+        ),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,
         limits,
@@ -57,4 +66,4 @@ def make_dispatcher(
         evaluator = Evaluator(pool, runtime.policy, asked)
     gate = Gate(setup.feasible_set, search.handler.outside)
     on_failure = None if runtime.progress is None else runtime.progress.failed
-    return Dispatcher(gate, ledger, evaluator, asked, begin, on_failure)
+    return Dispatcher(gate, ledger, evaluator, asked, begin, setup.seed, on_failure)

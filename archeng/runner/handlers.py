@@ -21,6 +21,7 @@ from archeng.handlers import (
     StochasticRanking,
 )
 from archeng.model import FeasibleSet
+from archeng.noise import Noise
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
@@ -64,11 +65,14 @@ def make_handler(
     wide: Distribution,
     limits: Limits | None = None,
     taught: bool = False,
+    noise: Mapping[str, Noise] | None = None,
+    confidence: float = 0.95,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints; ``taught``: earlier runs have taught models of outputs.
+    simulated constraints; ``noise`` and ``confidence`` as in :func:`archeng.solve`;
+    ``taught``: earlier runs have taught models of outputs.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught)
+    parts = HandlerParts(repairer, team, settings, wide, limits, taught, noise, confidence)
     handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
         raise SettingsError(

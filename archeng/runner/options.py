@@ -21,6 +21,7 @@ from archeng.distribution import (
 )
 from archeng.errors import ModelError, SettingsError
 from archeng.model import FeasibleSet, FormulaTexts, Model, Sense
+from archeng.noise import Noise
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
@@ -40,6 +41,8 @@ class Options:
     population_size: int | None = None
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Noise] | None = None
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -146,6 +146,7 @@ class JournalReader:
                 wide=_wide(header, space),
                 n_restarts=standing.n_restarts,
                 ended=standing.ended,
+                noisy=standing.noisy,
             )
         )
         return replace(result, provenance={**result.provenance, **provenance})

@@ -20,6 +20,7 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
+from archeng.runner.estimating import reaches_target
 from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
@@ -133,9 +134,9 @@ class Run:
         if retry_failed:
             self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
-        best = self.ledger.best_acceptable
+        ledger = self.ledger
         self.stop_reason = self.state.stop_reason or self._budget_reason()
-        if best is not None and self.options.reached(best.objective):
+        if reaches_target(self.options, self.state.search, ledger, ledger.best_acceptable):
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
@@ -191,6 +192,7 @@ class Run:
                 wide=self.search.wide,
                 n_restarts=self.state.restarts.number,
                 ended=self.state.restarts.ended,
+                noisy=getattr(self.state.search, "noisy", None),
             )
         )
 
@@ -315,7 +317,7 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
-        if call is self.ledger.best_acceptable and self.options.reached(call.objective):
+        if reaches_target(self.options, self.state.search, self.ledger, call):
             return StopReason.TARGET
         if call.good:
             return None

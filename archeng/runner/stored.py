@@ -42,6 +42,7 @@ from archeng.runner.options import Options
 from archeng.runner.state import OpenedState, RunState, reopened, restored
 from archeng.settings import Settings
 from archeng.strategy import History, StopReason, initial_state
+from archeng.surrogate import NoisyState
 
 logger = logging.getLogger("archeng")
 
@@ -269,6 +270,7 @@ class Standing:
     stop_reason: StopReason | None
     n_restarts: int
     ended: tuple[StopReason, ...]
+    noisy: NoisyState | None = None  # the search under noise, if there is one
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Standing:
@@ -277,13 +279,14 @@ class Standing:
             number, ended = data["restarts"]["number"], data["restarts"]["ended"]
         else:
             number, ended = data["n_restarts"], data["ended"]
-        reason = data["stop_reason"]
+        reason, noisy = data["stop_reason"], data.get("search", {}).get("noisy")
         return cls(
             generation=int(data["generation"]),
             elapsed=float(data["elapsed"]),
             stop_reason=None if reason is None else StopReason[reason],
             n_restarts=int(number),
             ended=tuple(StopReason[name] for name in ended),
+            noisy=None if not noisy else decode(NoisyState, noisy),
         )
 
 

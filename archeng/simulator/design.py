@@ -61,17 +61,21 @@ class Design(Mapping[str, Any]):
     a table the name of a row, with its attributes (``design["section"]["area"]``). ``design.x`` is
     the flat vector in declaration order, fixed variables included, rows by their numbers; NumPy
     functions take the design itself: ``np.asarray(design)``. ``design.parameters`` are the
-    parameters of the model by name.
+    parameters of the model by name. ``design.seed`` is a number for simulators that draw random
+    numbers: another one for each call, repeats of a design included, and the same one for the
+    same call of the same run, wherever it is made. None outside of a run.
     """
 
-    __slots__ = ("_by_name", "_variables", "_x", "parameters")
+    __slots__ = ("_by_name", "_variables", "_x", "parameters", "seed")
 
     def __init__(
         self,
         variables: Sequence[Variable],
         x: Floats,
         parameters: Sequence[Parameter] | ParameterValues = (),
+        seed: int | None = None,
     ) -> None:
+        self.seed = seed
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
@@ -90,7 +94,12 @@ class Design(Mapping[str, Any]):
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
-        return Design(self._variables, self._x, self.parameters.copy())
+        return Design(self._variables, self._x, self.parameters.copy(), self.seed)
+
+    def of_call(self, run: int, index: int) -> Design:
+        """Return the same design with the seed of a call, by the run's seed and its number."""
+        (seed,) = np.random.SeedSequence((run, index)).generate_state(1)
+        return Design(self._variables, self._x, self.parameters, int(seed))
 
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
@@ -128,7 +137,7 @@ class Design(Mapping[str, Any]):
         return f"Design({inner})"
 
     def __reduce__(self) -> Any:
-        return (Design, (self._variables, np.array(self.x), self.parameters))
+        return (Design, (self._variables, np.array(self.x), self.parameters, self.seed))
 
 
 @dataclass(frozen=True, eq=False)

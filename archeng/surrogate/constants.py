@@ -271,6 +271,7 @@ NOISY_PROMISING = 1.0
 NOISY_DUE, NOISY_APART = 6, 1e-3
 # Estimates are compared with so many of their deviations added
 NOISY_CAUTION = 0.5
+NOISY_LOOKS = 6  # How often the best design of a run is looked for around the one found before
 NOISY_POOL = 12  # Designs among which the one is chosen that tells most ...
 NOISY_SPREADS = (1.0, 0.5, 0.25, 0.12)  # ... how far from the expected optimum, in radii ...
 NOISY_REACH = 1.2  # (factor of that after one with a value that is not too high)

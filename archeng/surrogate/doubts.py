@@ -17,10 +17,10 @@ from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair, RepairKind
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
-from archeng.surrogate.data import best_position, frame_at
+from archeng.surrogate.data import best_position
 from archeng.surrogate.noisy import NoisyKind, NoisySearch
-from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.roughness import looks_noisy
+from archeng.surrogate.rounds import AssistedSearch, Phase
 
 
 class Doubts:

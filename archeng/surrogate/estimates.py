@@ -16,14 +16,17 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Floats
+from archeng.distribution import Distribution, Floats
 from archeng.noise import OBJECTIVE, Noise, weights_of
 from archeng.outcomes import Limits, PastCalls, Sides
 from archeng.surrogate import constants as c
-from archeng.surrogate.data import Data, Frame
+from archeng.surrogate.data import Data, Frame, frame_at
 from archeng.surrogate.fit import Kernels
+from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.models import Models, RowModels
 from archeng.surrogate.regression import Regression, regress
+from archeng.surrogate.sensitivity import Gradients
+from archeng.surrogate.sums import Sum
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,53 @@ class Estimates:
         return NormalDist().inv_cdf(1 - (1 - self.confidence) / max(len(self.limits), 1))
 
     def values(self, X: Floats) -> tuple[Floats, Floats]:
-        """Expected objectives (k,) of designs (k, n), and their standard deviations."""
+        """Return expected objectives (k,) of designs (k, n), and their standard deviations."""
         values, deviations = self.objective.values(self.coordinates(X))
         return self.offsets[0] + self.units[0] * values, self.units[0] * deviations
 
     def rows(self, X: Floats) -> tuple[Floats, Floats]:
-        """Expected constraints (k, m) of designs (k, n), and their standard deviations."""
+        """Return expected constraints (k, m) of designs (k, n), and their standard deviations."""
         V, m = self.coordinates(X), len(self.limits)
         values, deviations = np.zeros((2, len(X), m))
         for j, regression in enumerate(self.regressions[1:]):
             values[:, j], deviations[:, j] = regression.values(V)
         return self.offsets[1:] + self.units[1:] * values, self.units[1:] * deviations
+
+    def best(self, past: PastCalls) -> int:
+        """Position of the best call by its estimate: the least violating one if all violate.
+
+        Of two with the same estimate it is the one that is known better, and the last of its
+        repeats.
+        """
+        X = past.points[self.positions]
+        values, deviations = self.values(X)
+        order = values + c.NOISY_CAUTION * deviations
+        if len(self.limits):
+            excess = self.excess(X).max(axis=1)
+            order = np.where(excess <= float(excess.min()), order, np.inf)
+        first = X[int(np.argmin(order))]
+        return int(self.positions[np.all(first == X, axis=1)].max())
+
+    def gradients(self) -> Gradients:
+        """Return slopes at the centre of the frame, and those of random functions."""
+        draws, rng = c.SENSITIVITY_DRAWS, np.random.default_rng(c.SENSITIVITY_SEED)
+        here = np.zeros(len(self.frame.centre))
+        units = self.units / self.scale
+        slopes = [
+            unit * r.model.slope(here) for unit, r in zip(units, self.regressions, strict=True)
+        ]
+        drawn = [
+            [unit * one.slope(here) for one in r.random(here, draws, rng)]
+            for unit, r in zip(units, self.regressions, strict=True)
+        ]
+        n, m = len(here), len(self.limits)
+        return Gradients(
+            objective=slopes[0],
+            others=np.array(drawn[0]),
+            simulated=np.array(slopes[1:]).reshape(m, n),
+            other_simulated=np.array(drawn[1:]).reshape(m, draws, n).transpose(1, 0, 2),
+            ties=np.zeros((0, n)),
+        )
 
     def excess(self, X: Floats) -> Floats:
         """How far constraints may be violated at designs (k, n), with confidence, in units (k, m).
@@ -119,7 +158,7 @@ class Estimates:
         factors = np.maximum(slopes, c.CONSTRAINT_FLATTEST)
         units = self.units[1:] * factors
         # Models of the constraints themselves, offsets included, over their units
-        shifted = [
+        shifted: list[Interpolant | Sum] = [
             replace(row, constant=row.constant + offset / unit).divided_by(factor)
             for row, offset, unit, factor in zip(
                 rows, self.offsets[1:], self.units[1:], factors, strict=True
@@ -198,6 +237,35 @@ def estimates(
         limits=limits,
         confidence=confidence,
     )
+
+
+def best_estimated(
+    wide: Distribution,
+    centre: Floats,
+    past: PastCalls,
+    limits: Limits,
+    confidence: float,
+    given: Mapping[str, Noise] | None,
+) -> tuple[int, Estimates] | None:
+    """Return the position of the best call by its estimate, and the estimates around it.
+
+    Looked for from a design (n,) on; None if there are too few calls.
+    """
+    level, found, now = None, None, None
+    for _ in range(c.NOISY_LOOKS):
+        with np.errstate(all="ignore"):
+            now = estimates(frame_at(wide, centre), past, limits, confidence, given, None, level)
+        if now is None:
+            return None
+        found = now.best(past)
+        value = float(now.values(past.points[found][None])[0][0])
+        level = value + c.NOISY_LEVEL * now.noise().at(value)
+        if np.array_equal(past.points[found], centre):
+            break
+        centre = past.points[found]
+    assert found is not None
+    assert now is not None
+    return found, now
 
 
 def most_regressed(n: int) -> int:

@@ -70,6 +70,7 @@ class NoisyState:
     centre: Floats  # best design by its estimate (n,)
     radius: float
     objective: float = 0.0  # estimated there ...
+    deviation: float = 0.0  # ... how well that is known ...
     noise: float = 0.0  # ... and the deviation of single values
     turn: int = 0  # designs that were simulated
     manners: tuple[Manner, ...] | None = None
@@ -165,30 +166,20 @@ class NoisySearch:
             )
         if now is None:
             return noisy, None
-        best = self._best(now, past)
-        value = float(now.values(past.points[best][None])[0][0])
+        best = now.best(past)
+        (value,), (deviation,) = now.values(past.points[best][None])
         noisy = replace(
-            noisy, centre=past.points[best], objective=value, noise=now.noise().at(value)
+            noisy,
+            centre=past.points[best],
+            objective=float(value),
+            deviation=float(deviation),
+            noise=now.noise().at(float(value)),
         )
         return replace(noisy, manners=now.manners, found=noisy.turn) if again else noisy, now
 
-    def _best(self, now: Estimates, past: PastCalls) -> int:
-        """Position of the best design by its estimate: the least violating one if all violate."""
-        X = past.points[now.positions]
-        values, deviations = now.values(X)
-        # Of two with the same estimate the one that is known better
-        order = values + c.NOISY_CAUTION * deviations
-        if len(self._limits):
-            excess = now.excess(X).max(axis=1)
-            least = float(excess.min())
-            order = np.where(excess <= least, order, np.inf)
-        return int(now.positions[int(np.argmin(order))])
-
     # -- designs ------------------------------------------------------------------------------
 
-    def _minimum(
-        self, now: Estimates, noisy: NoisyState, model: SmoothModel
-    ) -> Floats | None:
+    def _minimum(self, now: Estimates, noisy: NoisyState, model: SmoothModel) -> Floats | None:
         """Return the minimum (n,) of a function in the trust region; None if there is none."""
         frame, fs = now.frame, self._repairer.feasible_set
         frame = frame_at(self._wide, noisy.centre)
@@ -213,12 +204,14 @@ class NoisySearch:
     def _move(
         self, now: Estimates, noisy: NoisyState, past: PastCalls, optimum: Floats
     ) -> NoisyTrial | None:
-        """Return a trial of the expected optimum, if it is far from all designs and promises much."""
+        """Return a trial of the expected optimum, if it is a new design that promises much."""
         frame = now.frame
         near = frame.nearest(optimum, past.points) / noisy.radius
         v, here = now.coordinates(optimum), now.coordinates(noisy.centre)
-        step = frame.distance(optimum) if here @ here == 0 else float(
-            np.linalg.norm(frame.coordinates(optimum) - frame.coordinates(noisy.centre))
+        step = (
+            frame.distance(optimum)
+            if here @ here == 0
+            else float(np.linalg.norm(frame.coordinates(optimum) - frame.coordinates(noisy.centre)))
         )
         at_edge = step > c.NOISY_EDGE * noisy.radius
         gain, deviation = now.objective.difference(here, v)
@@ -240,9 +233,7 @@ class NoisySearch:
         expected = now.offsets[0] + now.units[0] * value
         return NoisyTrial(NoisyKind.CONFIRM, designs, expected, float(deviation))
 
-    def _nothing_to_see(
-        self, now: Estimates, noisy: NoisyState, rng: np.random.Generator
-    ) -> bool:
+    def _nothing_to_see(self, now: Estimates, noisy: NoisyState, rng: np.random.Generator) -> bool:
         """Whether random functions lose less at the best design than its value is known to."""
         here = now.coordinates(noisy.centre)
         _, deviation = now.objective.value(here)
@@ -252,7 +243,7 @@ class NoisySearch:
             gain = 0.0 if x is None else drawn.value(here) - drawn.value(now.coordinates(x))
             lost.append(max(gain, 0.0))
         noise = np.sqrt(now.noise_variance(here))
-        return float(np.mean(lost)) < min(c.NOISY_SEEN * deviation, c.NOISY_VISIBLE * noise)
+        return bool(np.mean(lost) < min(c.NOISY_SEEN * deviation, c.NOISY_VISIBLE * noise))
 
     def _learning(
         self,
@@ -334,9 +325,7 @@ class NoisySearch:
                 return np.asarray(free, dtype=float)
         return np.eye(n)
 
-    def _pool(
-        self, reach: float, optimum: Floats, rng: np.random.Generator, count: int
-    ) -> Floats:
+    def _pool(self, reach: float, optimum: Floats, rng: np.random.Generator, count: int) -> Floats:
         """Return feasible designs (k, n) around a design, near and as far as a reach."""
         frame = frame_at(self._wide, optimum)
         designs = []

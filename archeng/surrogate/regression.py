@@ -91,17 +91,17 @@ class Regression:
         return [replace(self.model, gradient=self.model.gradient + step) for step in steps]
 
     def value(self, v: Floats) -> tuple[float, float]:
-        """Expected value at v (n,), and its standard deviation."""
+        """Return the expected value at v (n,), and its standard deviation."""
         values, deviations = self.values(v[None])
         return float(values[0]), float(deviations[0])
 
     def values(self, V: Floats) -> tuple[Floats, Floats]:
-        """Expected values (k,) at points (k, n), and their standard deviations."""
+        """Return expected values (k,) at points (k, n), and their standard deviations."""
         m, prior = self._of_values(V)
         return m @ self._solution, self._deviations(m, prior)
 
     def difference(self, v: Floats, other: Floats) -> tuple[float, float]:
-        """Expected value at v minus that at another point, and its standard deviation."""
+        """Return the expected value at v minus that at another point, and its deviation."""
         m, _ = self._of_values(np.array([v, other]))
         d = m[0] - m[1]
         prior = self._kernel(v[None], v[None]) + self._kernel(other[None], other[None])
@@ -127,7 +127,7 @@ class Regression:
     def covariances(self, V: Floats, v: Floats) -> Floats:
         """Covariances (k,) of values at points (k, n) with that at v (n,)."""
         m, _ = self._of_values(np.concatenate((V, v[None])))
-        return self._kernel(V, v[None])[:, 0] - m[:-1] @ self.inverse @ m[-1]
+        return np.asarray(self._kernel(V, v[None])[:, 0] - m[:-1] @ self.inverse @ m[-1])
 
     def _kernel(self, V: Floats, B: Floats) -> Floats:
         """Kernel (k, p) of points (k, n) and (p, n)."""
@@ -151,7 +151,7 @@ class Regression:
         return np.concatenate((k.T, np.zeros((n, 1)), np.eye(n)), axis=1)
 
     def _deviations(self, m: Floats, prior: Floats) -> Floats:
-        return np.sqrt(np.maximum(prior - np.sum((m @ self.inverse) * m, axis=1), 0.0))
+        return np.asarray(np.sqrt(np.maximum(prior - np.sum((m @ self.inverse) * m, axis=1), 0.0)))
 
 
 def regress(
@@ -210,9 +210,7 @@ class _Scales(NamedTuple):
     share: float
 
 
-def _likeliest(
-    values: Floats, squares: Floats, noise: float | None, share: float
-) -> _Scales:
+def _likeliest(values: Floats, squares: Floats, noise: float | None, share: float) -> _Scales:
     """Return the likeliest scales of function and noise, by trying many.
 
     Of eigenvalues (k,) and squared contrasts (k,).

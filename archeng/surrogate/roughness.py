@@ -1,8 +1,8 @@
 """Whether calls look as if the simulator does not say the same twice.
 
-Of a function with slopes, values differ less the nearer two designs are. Noise does not know how far
-they are apart: quotients of differences grow without end there. So the steepest quotients are
-looked at, of designs next to the best one and of those farther away. Nothing is simulated for that.
+Of a function with slopes, values differ less the nearer two designs are. Noise does not know how
+far they are apart: quotients of differences grow without end there. So the steepest quotients are
+looked at, of designs next to the best one and of those farther away. Nothing is simulated for it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,113 @@
+"""The best design of a run with noise: by what is estimated of it, not by its luckiest call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.handlers import Search
+from archeng.ledger import Ledger
+from archeng.model import FeasibleSet
+from archeng.records import CallRecord, Estimate
+from archeng.repair import RepairKind
+from archeng.runner.options import Options
+from archeng.surrogate import Estimates, best_estimated
+
+
+class Estimated(NamedTuple):
+    """The best design by its estimate."""
+
+    call: CallRecord  # the last one of that design
+    estimate: Estimate
+    rows: Floats  # expected simulated constraints (m,) ...
+    deviations: Floats  # ... and their standard deviations
+    holds: bool  # whether these hold with confidence
+    models: Estimates
+
+    def worst(self, sign: float) -> float:
+        """Return the end of the interval that is worse; ``sign`` is -1 for a maximum."""
+        return self.estimate.upper if sign > 0 else self.estimate.lower
+
+
+def reaches_target(
+    options: Options, search: Search, ledger: Ledger, call: CallRecord | None
+) -> bool:
+    """Whether the target is reached, by a call that is the best one.
+
+    Under noise a single value says little: the estimate has to reach it, with confidence.
+    """
+    noisy = getattr(search, "noisy", None)
+    if noisy is not None:
+        far = NormalDist().inv_cdf(options.confidence) * noisy.deviation
+        return noisy.deviation > 0 and options.reached(options.sign * (noisy.objective + far))
+    given = options.noise is not None and any(n.size > 0 for n in options.noise.values())
+    best = call is not None and call is ledger.best_acceptable
+    return call is not None and best and not given and options.reached(call.objective)
+
+
+def is_noisy(calls: Sequence[CallRecord], options: Options) -> bool:
+    """Whether the simulator is known to be noisy: the user says so, or repeats differ."""
+    if options.noise is not None:
+        return any(noise.size > 0 for noise in options.noise.values())
+    repeats = [call for call in calls if call.repair_kind == RepairKind.REPEATED and call.good]
+    designs = {call.x.tobytes() for call in repeats}
+    seen: dict[bytes, tuple[float, ...]] = {}
+    for call in calls:
+        key = call.x.tobytes()
+        if key in designs and call.good:
+            values = (call.objective, *call.constraints.values())
+            if seen.setdefault(key, values) != values:
+                return True
+    return False
+
+
+def estimated(
+    fs: FeasibleSet,
+    ledger: Ledger,
+    options: Options,
+    wide: Distribution,
+    centre: Floats | None,
+) -> Estimated | None:
+    """Return the best design by its estimate; None without noise, or with too few calls.
+
+    ``centre`` (n,) is where the search under noise stands, if there was one.
+    """
+    if fs.lattice is not None or not is_noisy(ledger.calls, options):
+        return None
+    past, best = ledger.arrays(), ledger.best
+    if centre is None:
+        if best is None:
+            return None
+        centre = fs.reduce(best.x)
+    found = best_estimated(wide, centre, past, ledger.limits, options.confidence, options.noise)
+    if found is None:
+        return None
+    position, models = found
+    call = ledger.calls[position]
+    x = past.points[position][None]
+    (value,), (deviation,) = models.values(x)
+    rows, deviations = models.rows(x)
+    half = NormalDist().inv_cdf((1 + options.confidence) / 2) * float(deviation)
+    value = options.sign * float(value)
+    noise = models.noise()
+    return Estimated(
+        call,
+        Estimate(
+            value=value,
+            deviation=float(deviation),
+            lower=value - half,
+            upper=value + half,
+            confidence=options.confidence,
+            noise=noise.size,
+            relative=noise.relative,
+            calls=sum(np.array_equal(one.x, call.x) for one in ledger.calls),
+        ),
+        rows[0],
+        deviations[0],
+        bool(np.all(models.excess(x) == 0)),
+        models,
+    )
