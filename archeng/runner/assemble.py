@@ -43,6 +43,7 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
             setup.wide,
             limits,
             setup.lessons is not None,
+            options.parallel,
             options.noise,
             options.confidence,
         ),
@@ -51,6 +52,7 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
         limits,
         options.population_size,
         options.restarts,
+        options.parallel,
     )
     return search, team
 
@@ -66,4 +68,4 @@ def make_dispatcher(
         evaluator = Evaluator(pool, runtime.policy, asked)
     gate = Gate(setup.feasible_set, search.handler.outside)
     on_failure = None if runtime.progress is None else runtime.progress.failed
-    return Dispatcher(gate, ledger, evaluator, asked, begin, setup.seed, on_failure)
+    return Dispatcher(gate, ledger, evaluator, asked, begin, on_failure)

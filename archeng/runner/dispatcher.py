@@ -27,12 +27,10 @@ class Dispatcher:
         evaluator: Evaluator | None,  # None for ask and tell
         asked: Asked,  # of the simulator
         begin: float,  # of the run, by `time.monotonic`
-        seed: int,  # of the run, from which calls have their own
         on_failure: Callable[[Call], None] | None = None,  # told of calls that did not end well
     ) -> None:
         self._gate, self._ledger, self._evaluator = gate, ledger, evaluator
         self._asked, self._begin, self._on_failure = asked, begin, on_failure
-        self._seed = seed
 
     @property
     def n_workers(self) -> int | None:
@@ -95,11 +93,7 @@ class Dispatcher:
             p: self._taken(generation, p, known, violations[p])
             for p, known in self._known(generation, designs).items()
         }
-        todo = [
-            (p, design.of_call(self._seed, _index(generation, p)))
-            for p, design in designs.items()
-            if p not in finished
-        ]
+        todo = [(p, design) for p, design in designs.items() if p not in finished]
         return violations, finished, todo
 
     def shown(self, generation: OpenGeneration) -> list[Candidate]:
@@ -110,13 +104,7 @@ class Dispatcher:
             if candidate.design is not None
         }
         known = {p: o.objective for p, o in self._known(generation, designs).items()}
-        shown = [c.copy(known.get(p, c.known)) for p, c in enumerate(generation.candidates)]
-        for p in generation.positions:
-            design = shown[p].design
-            assert design is not None
-            seeded = design.of_call(self._seed, _index(generation, p))
-            shown[p] = replace(shown[p], design=seeded)
-        return shown
+        return [c.copy(known.get(p, c.known)) for p, c in enumerate(generation.candidates)]
 
     def settle(self, generation: OpenGeneration, position: int, told: Call) -> CallRecord:
         """Return the record of a told call, or of the same design simulated before.

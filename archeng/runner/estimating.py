@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers import Search
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
 from archeng.records import CallRecord, Estimate
@@ -31,22 +30,6 @@ class Estimated(NamedTuple):
     def worst(self, sign: float) -> float:
         """Return the end of the interval that is worse; ``sign`` is -1 for a maximum."""
         return self.estimate.upper if sign > 0 else self.estimate.lower
-
-
-def reaches_target(
-    options: Options, search: Search, ledger: Ledger, call: CallRecord | None
-) -> bool:
-    """Whether the target is reached, by a call that is the best one.
-
-    Under noise a single value says little: the estimate has to reach it, with confidence.
-    """
-    noisy = getattr(search, "noisy", None)
-    if noisy is not None:
-        far = NormalDist().inv_cdf(options.confidence) * noisy.deviation
-        return noisy.deviation > 0 and options.reached(options.sign * (noisy.objective + far))
-    given = options.noise is not None and any(n.size > 0 for n in options.noise.values())
-    best = call is not None and call is ledger.best_acceptable
-    return call is not None and best and not given and options.reached(call.objective)
 
 
 def is_noisy(calls: Sequence[CallRecord], options: Options) -> bool:

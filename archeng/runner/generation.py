@@ -95,10 +95,12 @@ def open_generation(
     feasible_set: FeasibleSet,
     ledger: Ledger,
     outside: bool,
+    seed: int | None = None,
 ) -> OpenGeneration:
     """Turn a population into candidates and say which are to be simulated.
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    ``seed`` is that of the run; each call has one of its own, by its number.
     """
     fs, repairs = feasible_set, population.repairs
     sampled = fs.expand(population.sampled)
@@ -111,6 +113,10 @@ def open_generation(
         for x, repair in zip(repaired, repairs, strict=True)
     ]
     plan = ledger.plan(designs, population.repeated)
+    for index, position in enumerate(plan.positions, start=len(ledger.calls)):
+        design = designs[position]
+        assert design is not None
+        design.call = None if seed is None else (seed, index)
     known = (None if call is None else call.objective for call in plan.known)
     return OpenGeneration(
         number=number,

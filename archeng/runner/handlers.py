@@ -65,14 +65,15 @@ def make_handler(
     wide: Distribution,
     limits: Limits | None = None,
     taught: bool = False,
+    width: int = 1,
     noise: Mapping[str, Noise] | None = None,
     confidence: float = 0.95,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints; ``noise`` and ``confidence`` as in :func:`archeng.solve`;
-    ``taught``: earlier runs have taught models of outputs.
+    simulated constraints; ``taught``: earlier runs have taught models of outputs; ``width`` calls
+    are made at a time; ``noise`` and ``confidence`` as in :func:`archeng.solve`.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught, noise, confidence)
+    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width, noise, confidence)
     handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
         raise SettingsError(

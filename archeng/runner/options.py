@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
+from archeng.strategy import StopReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,8 @@ class Options:
     target: float | None = None
     sense: Sense = "minimize"
     restarts: int = 0
-    population_size: int | None = None
+    population_size: int | None = None  # None: as it suits n and the width
+    parallel: int = 1  # the declared width: calls that are made at a time
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
     noise: Mapping[str, Noise] | None = None
@@ -72,9 +75,23 @@ class Options:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
 
-    def reached(self, objective: float) -> bool:
-        """Whether an objective (as the user sees it) reaches the target."""
-        return self.target is not None and self.sign * objective <= self.sign * self.target
+    def reached(self, objective: float, search: Any = None) -> bool:
+        """Whether an objective (as the user sees it) reaches the target.
+
+        A single value that is known to be noisy, by the user or by the ``search``, does not count.
+        """
+        if self.target is None or self.sign * objective > self.sign * self.target:
+            return False
+        given = self.noise is not None and any(noise.size > 0 for noise in self.noise.values())
+        return search is None or not (given or getattr(search, "noisy", None))
+
+    def expected(self, search: Any) -> StopReason | None:
+        """Return that the target is reached under noise: by the estimate, with confidence."""
+        noisy = None if self.target is None else getattr(search, "noisy", None)
+        if noisy is None or not noisy.deviation > 0:
+            return None
+        far = NormalDist().inv_cdf(self.confidence) * noisy.deviation
+        return StopReason.TARGET if self.reached(self.sign * (noisy.objective + far)) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
-from archeng.runner.estimating import reaches_target
-from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
+from archeng.runner.failures import after_failure, all_failed, check_first_calls, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.rechoice import changed_search
@@ -134,9 +133,9 @@ class Run:
         if retry_failed:
             self.ledger.forget_failed()
         self._begin = time.monotonic() - self.state.elapsed
-        ledger = self.ledger
+        best = self.ledger.best_acceptable
         self.stop_reason = self.state.stop_reason or self._budget_reason()
-        if reaches_target(self.options, self.state.search, ledger, ledger.best_acceptable):
+        if best is not None and self.options.reached(best.objective, self.state.search):
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
@@ -293,6 +292,7 @@ class Run:
             self.feasible_set,
             self.ledger,
             self.search.handler.outside,
+            self.seed,
         )
 
     def _simulate(self, generation: OpenGeneration) -> StopReason | None:
@@ -317,16 +317,12 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
-        if reaches_target(self.options, self.state.search, self.ledger, call):
+        best = call is self.ledger.best_acceptable
+        if best and self.options.reached(call.objective, self.state.search):
             return StopReason.TARGET
         if call.good:
             return None
-        logger.info("call %d: %s", call.index, call.message.strip())
-        policy = self._runtime.policy
-        if policy.on_failure == "raise":
-            raise failure("A call", call, self.evaluations)
-        many = policy.max_failures is not None and self.n_failures > policy.max_failures
-        return StopReason.MAX_FAILURES if many else None
+        return after_failure(call, self._runtime.policy, self.n_failures, self.evaluations)
 
     def _close_generation(self, generation: OpenGeneration, reason: StopReason | None) -> None:
         """Rank and update, unless the generation was cut short; then tests, journal, callback."""
@@ -359,7 +355,7 @@ class Run:
         if self.feasible_set.dependents is not None:
             self._follow(ledger.best)
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
-        return self.state.stop_reason
+        return self.state.stop_reason or self.options.expected(self.state.search)
 
     def _follow(self, best: CallRecord | None) -> None:
         """Solve equations from the best design on, in other independents if they ask for it."""

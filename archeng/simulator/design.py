@@ -66,16 +66,16 @@ class Design(Mapping[str, Any]):
     same call of the same run, wherever it is made. None outside of a run.
     """
 
-    __slots__ = ("_by_name", "_variables", "_x", "parameters", "seed")
+    __slots__ = ("_by_name", "_variables", "_x", "call", "parameters")
 
     def __init__(
         self,
         variables: Sequence[Variable],
         x: Floats,
         parameters: Sequence[Parameter] | ParameterValues = (),
-        seed: int | None = None,
+        call: tuple[int, int] | None = None,
     ) -> None:
-        self.seed = seed
+        self.call = call  # seed of the run and number of the call that it is made for
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
@@ -94,12 +94,14 @@ class Design(Mapping[str, Any]):
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
-        return Design(self._variables, self._x, self.parameters.copy(), self.seed)
+        return Design(self._variables, self._x, self.parameters.copy(), self.call)
 
-    def of_call(self, run: int, index: int) -> Design:
-        """Return the same design with the seed of a call, by the run's seed and its number."""
-        (seed,) = np.random.SeedSequence((run, index)).generate_state(1)
-        return Design(self._variables, self._x, self.parameters, int(seed))
+    @property
+    def seed(self) -> int | None:
+        """Number for simulators that draw random numbers; None outside of a run."""
+        if self.call is None:
+            return None
+        return int(np.random.SeedSequence(self.call).generate_state(1)[0])
 
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
@@ -137,7 +139,7 @@ class Design(Mapping[str, Any]):
         return f"Design({inner})"
 
     def __reduce__(self) -> Any:
-        return (Design, (self._variables, np.array(self.x), self.parameters, self.seed))
+        return (Design, (self._variables, np.array(self.x), self.parameters, self.call))
 
 
 @dataclass(frozen=True, eq=False)

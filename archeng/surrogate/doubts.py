@@ -27,8 +27,8 @@ class Doubts:
     """Raises doubts, has designs repeated, and leads the search under noise."""
 
     def __init__(self, parts: HandlerParts) -> None:
-        self._limits, self._wide, self._settings = parts.limits, parts.wide, parts.settings
-        self._given = parts.noise
+        self._limits, self._wide = parts.limits, parts.wide
+        self._given, self._width = parts.noise, parts.proposals
         self._noisy = NoisySearch(
             parts.repairer, parts.limits, parts.wide, parts.confidence, parts.noise
         )
@@ -70,7 +70,7 @@ class Doubts:
             return search, repeated(past.points[best], 1)
         noisy = search.noisy
         assert noisy is not None
-        noisy = self._noisy.advanced(noisy, past, rng, self._settings.proposals)
+        noisy = self._noisy.advanced(noisy, past, rng, self._width)
         assert noisy.trial is not None
         search = replace(search, noisy=noisy)
         if noisy.trial.kind is NoisyKind.CONFIRM:

@@ -33,6 +33,7 @@ target = -1.5
 seed = 0
 restarts = 2
 population_size = 8
+parallel = 6
 workers = "threads:3"
 timeout = 2.5
 retries = { failed = 1, lost = 0 }
