@@ -79,7 +79,7 @@ def _one(name: str, value: Any) -> Noise:
 def _finite(name: str, value: Any, number: Any) -> float:
     try:
         size = float(number)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise _refused(name, value) from None
     if not (math.isfinite(size) and size >= 0):
         raise _refused(name, value)

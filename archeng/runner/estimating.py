@@ -74,7 +74,7 @@ def estimated(
     x = past.points[position][None]
     (value,), (deviation,) = models.values(x)
     rows, deviations = models.rows(x)
-    half = NormalDist().inv_cdf((1 + options.confidence) / 2) * float(deviation)
+    half = _quantile((1 + options.confidence) / 2, models, options) * float(deviation)
     value = options.sign * float(value)
     noise = models.noise()
     return Estimated(
@@ -94,3 +94,13 @@ def estimated(
         bool(np.all(models.excess(x) == 0)),
         models,
     )
+
+
+def _quantile(probability: float, models: Estimates, options: Options) -> float:
+    """Return how many deviations an interval is wide: more if the noise is known from few calls."""
+    if options.noise is not None:
+        return NormalDist().inv_cdf(probability)
+    from scipy.special import stdtrit  # here, because it takes longer to import than archeng
+
+    p, n = models.objective.A.shape
+    return float(stdtrit(max(p - n - 2, 2), probability))

@@ -21,7 +21,6 @@ from archeng.handlers import (
     StochasticRanking,
 )
 from archeng.model import FeasibleSet
-from archeng.noise import Noise
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
@@ -64,16 +63,12 @@ def make_handler(
     settings: Settings,
     wide: Distribution,
     limits: Limits | None = None,
-    taught: bool = False,
-    width: int = 1,
-    noise: Mapping[str, Noise] | None = None,
-    confidence: float = 0.95,
+    **more: Any,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints; ``taught``: earlier runs have taught models of outputs; ``width`` calls
-    are made at a time; ``noise`` and ``confidence`` as in :func:`archeng.solve`.
+    simulated constraints; ``more`` is what else `HandlerParts` may have.
 
     Raises
     ------
@@ -84,8 +79,13 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width, noise, confidence)
+    parts = HandlerParts(repairer, team, settings, wide, limits, **more)
     handler = HANDLERS[settings.handler](parts)
+    if parts.asynchronous and not handler.asynchronous:
+        raise SettingsError(
+            f"handler={settings.handler!r} learns from whole generations only; asynchronous=True "
+            'needs "arch".'
+        )
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "

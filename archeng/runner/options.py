@@ -26,6 +26,7 @@ from archeng.noise import Noise
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
+from archeng.records import CallRecord
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
 from archeng.strategy import StopReason
@@ -42,6 +43,7 @@ class Options:
     restarts: int = 0
     population_size: int | None = None  # None: as it suits n and the width
     parallel: int = 1  # the declared width: calls that are made at a time
+    asynchronous: bool = False  # whether each finished call is used at once
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
     noise: Mapping[str, Noise] | None = None
@@ -75,15 +77,16 @@ class Options:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
 
-    def reached(self, objective: float, search: Any = None) -> bool:
-        """Whether an objective (as the user sees it) reaches the target.
+    def reached(self, objective: float) -> bool:
+        """Whether an objective (as the user sees it) reaches the target."""
+        return self.target is not None and self.sign * objective <= self.sign * self.target
 
-        A single value that is known to be noisy, by the user or by the ``search``, does not count.
-        """
-        if self.target is None or self.sign * objective > self.sign * self.target:
+    def reached_by(self, call: CallRecord, search: Any) -> bool:
+        """Whether a call reaches the target: not if the simulator is known to be noisy."""
+        if not self.reached(call.objective):
             return False
         given = self.noise is not None and any(noise.size > 0 for noise in self.noise.values())
-        return search is None or not (given or getattr(search, "noisy", None))
+        return not given and getattr(search, "noisy", None) is None
 
     def expected(self, search: Any) -> StopReason | None:
         """Return that the target is reached under noise: by the estimate, with confidence."""

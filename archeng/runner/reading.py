@@ -25,8 +25,8 @@ from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
 from archeng.runner.outcome import Account, VariablesOnly, make_result
+from archeng.runner.standing import Standing
 from archeng.runner.stored import (
-    Standing,
     check_designs,
     stored_model,
     stored_parameters,

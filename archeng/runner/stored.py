@@ -7,7 +7,7 @@ import json
 import logging
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,6 @@ from archeng.runner.options import Options
 from archeng.runner.state import OpenedState, RunState, reopened, restored
 from archeng.settings import Settings
 from archeng.strategy import History, StopReason, initial_state
-from archeng.surrogate import NoisyState
 
 logger = logging.getLogger("archeng")
 
@@ -261,35 +260,6 @@ def latest_note(
     }
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a stored run stood after its last finished generation, as far as readers care."""
-
-    generation: int
-    elapsed: float
-    stop_reason: StopReason | None
-    n_restarts: int
-    ended: tuple[StopReason, ...]
-    noisy: NoisyState | None = None  # the search under noise, if there is one
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Standing:
-        """Return it out of the state in a journal, also one of an earlier version."""
-        if "restarts" in data:
-            number, ended = data["restarts"]["number"], data["restarts"]["ended"]
-        else:
-            number, ended = data["n_restarts"], data["ended"]
-        reason, noisy = data["stop_reason"], data.get("search", {}).get("noisy")
-        return cls(
-            generation=int(data["generation"]),
-            elapsed=float(data["elapsed"]),
-            stop_reason=None if reason is None else StopReason[reason],
-            n_restarts=int(number),
-            ended=tuple(StopReason[name] for name in ended),
-            noisy=None if not noisy else decode(NoisyState, noisy),
-        )
-
-
 def restore(
     journal: Journal, ledger: Ledger, feasible_set: FeasibleSet, kind: type[Search]
 ) -> RunState:
@@ -321,6 +291,22 @@ def reopen(journal: Journal, state: RunState) -> OpenedState | None:
     if opened.population.sampled.shape != (len(opened.population.repairs), n):
         raise ValueError("the candidates are not of this model")
     return opened
+
+
+def reopen_stream(journal: Journal, state: RunState, ledger: Ledger) -> list[Any]:
+    """Return the candidates that an asynchronous run made since the state, as plain data.
+
+    If all calls of its beginning failed, they are forgotten: to use them would only repeat the
+    error with which the run ended.
+    """
+    failed = [p for p, call in ledger.unfinished.items() if not call.good]
+    if state.generation == 0 and failed and len(failed) == len(ledger.unfinished):
+        journal.drop_calls(0, failed)
+        ledger.unfinished = {}
+    data = journal.candidates()
+    if data is None or data["generation"] != state.generation:
+        return []
+    return list(data["made"])
 
 
 def _check_shapes(search: Search, n: int, lattice: Lattice | None) -> None:

@@ -1,6 +1,6 @@
 """Models of the objective: where the next simulation is likely to pay."""
 
-from archeng.surrogate.assisted import Assisted
+from archeng.surrogate.assisted import Assisted, clipped
 from archeng.surrogate.data import Frame, frame_at
 from archeng.surrogate.estimates import Estimates, best_estimated
 from archeng.surrogate.evidence import Neighbourhood, Optimality, best_evidence
@@ -22,6 +22,7 @@ __all__ = [
     "Optimality",
     "best_estimated",
     "best_evidence",
+    "clipped",
     "frame_at",
     "gradients",
     "mixed_evidence",

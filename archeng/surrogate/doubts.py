@@ -77,12 +77,14 @@ class Doubts:
             return search, repeated(noisy.centre, len(noisy.trial.designs))
         return search, proposed([as_it_is(x) for x in noisy.trial.designs])
 
-    def tell(self, search: AssistedSearch, outcomes: Outcomes, past: PastCalls) -> AssistedSearch:
+    def tell(
+        self, search: AssistedSearch, told: Population, outcomes: Outcomes, past: PastCalls
+    ) -> AssistedSearch:
         """Learn from repeats whether the simulator is repeatable, or lead the search on."""
         if search.repeat:
             return self._after_repeat(replace(search, repeat=False), outcomes, past)
         assert search.noisy is not None
-        noisy = self._noisy.judged(search.noisy, outcomes.objectives)
+        noisy = self._noisy.judged(search.noisy, told.sampled, outcomes.objectives)
         ended = StopReason.NOISE if noisy.ended else None
         return replace(search, noisy=noisy, ended=ended)
 

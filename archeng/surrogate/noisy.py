@@ -101,11 +101,15 @@ class NoisySearch:
         centre = past.points[position]
         return NoisyState(centre, radius)
 
-    def judged(self, noisy: NoisyState, objectives: Floats) -> NoisyState:
-        """Return the state after the trial was simulated; NaN where the simulation failed."""
+    def judged(self, noisy: NoisyState, designs: Floats, objectives: Floats) -> NoisyState:
+        """Return the state after designs (k, n) were simulated; NaN where the simulation failed.
+
+        Those of the trial, unless others came back first.
+        """
         trial = noisy.trial
-        assert trial is not None
         after = replace(noisy, trial=None, turn=noisy.turn + len(objectives))
+        if trial is None or not np.array_equal(designs[0], trial.designs[0]):
+            return after
         level = noisy.objective + c.NOISY_LEVEL * noisy.noise
         if trial.kind is NoisyKind.LEARN:
             low = float(np.mean(objectives <= level))
