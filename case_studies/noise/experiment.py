@@ -59,7 +59,14 @@ def run_task(task: Task) -> list[Row]:
         int(task["budget"]),
     )
     begin, error = time.process_time(), ""
-    row: Row = dict(gap=float("inf"), calls=0, ended=0, covered=None, width=None, noise="")
+    row: Row = {
+        "gap": float("inf"),
+        "calls": 0,
+        "ended": 0,
+        "covered": None,
+        "width": None,
+        "noise": "",
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -67,7 +74,7 @@ def run_task(task: Task) -> list[Row]:
     except Exception as caught:
         error = f"{type(caught).__name__}: {caught}"[:200]
     else:
-        row |= dict(gap=trial.gap(answer.x), calls=answer.calls, ended=int(answer.ended))
+        row |= {"gap": trial.gap(answer.x), "calls": answer.calls, "ended": int(answer.ended)}
         row["noise"] = answer.noise
         if answer.interval is not None and answer.x is not None:
             low, high = answer.interval

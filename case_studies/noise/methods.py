@@ -67,7 +67,7 @@ class Counted:
 
 
 def archeng_(trial: Trial) -> Answer:
-    """archeng with its defaults: nobody tells it that there is noise."""
+    """Archeng with its defaults: nobody tells it that there is noise."""
     simulate = trial.simulator()
     result = archeng.solve(
         trial.problem.model,
