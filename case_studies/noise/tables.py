@@ -127,6 +127,6 @@ def claims(rows: Sequence[Row]) -> str:
 _LEGEND = """\
 A gap is the true objective of the returned design above the best known value, relative to it; \
 infinite if the design violates a constraint (rows of the others may be off by 1e-8, and \
-equalities by the tolerance of the suite). In brackets the number of runs. archeng is not told that there is \
-noise. Its constraints are exact and never violated by a call; the others call the simulator where \
-they like (TPE and LRA-CMA-ES: at feasible designs only)."""
+equalities by the tolerance of the suite). In brackets the number of runs. archeng is not told \
+that there is noise. Its constraints are exact and never violated by a call; the others call \
+the simulator where they like (TPE and LRA-CMA-ES: at feasible designs only)."""
