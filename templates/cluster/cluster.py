@@ -17,9 +17,7 @@ def slurm():
     """Jobs on a SLURM cluster; needs dask-jobqueue."""
     from dask_jobqueue import SLURMCluster
 
-    cluster = SLURMCluster(
-        queue="standard", cores=1, processes=1, memory="2GB", walltime="02:00:00"
-    )
+    cluster = SLURMCluster(queue="standard", cores=1, memory="2GB", walltime="02:00:00")
     cluster.scale(jobs=JOBS)
     return cluster
 
@@ -42,7 +40,7 @@ def kubernetes():
     return cluster
 
 
-make_cluster = local  # elsewhere: slurm, pbs, kubernetes
+make_cluster = local  # on SLURM: make_cluster = slurm; or pbs, kubernetes
 
 
 @contextlib.contextmanager
