@@ -206,13 +206,15 @@ class Ledger:
         index = own._index.get(own._key(design.x))
         return None if index is None else own.calls[index]
 
-    def plan(self, designs: Sequence[Design | None], level: int = 0) -> Plan:
+    def plan(
+        self, designs: Sequence[Design | None], level: int = 0, repeated: bool = False
+    ) -> Plan:
         """Say which designs of a generation have to be simulated, within the budget.
 
-        None is a candidate without a design. Designs known from earlier runs cost no call.
-        ``level`` is that of all designs.
+        None is a candidate without a design. Designs known from earlier runs cost no call;
+        ``repeated`` ones are simulated even so. ``level`` is that of all designs.
         """
-        known = tuple(self.find(design) for design in designs)
+        known = tuple(None if repeated else self.find(design) for design in designs)
         new: set[bytes] = set()
         positions: list[int] = []
         left, calls = self.left_at(level), 0
@@ -221,10 +223,11 @@ class Ledger:
             if design is None or known[position] is not None:
                 continue
             vector = self._key(design.x)
-            key = vector if reuse else position.to_bytes(8, "big")
+            single = reuse and not repeated
+            key = vector if single else position.to_bytes(8, "big")
             if key in new:
                 continue
-            if vector not in earlier:
+            if repeated or vector not in earlier:
                 calls += 1
                 if left is not None and calls > left:
                     return Plan(known, tuple(positions), position)
@@ -232,10 +235,13 @@ class Ledger:
             positions.append(position)
         return Plan(known, tuple(positions), len(designs))
 
-    def known_outcomes(self, designs: Mapping[int, Design]) -> dict[int, CallRecord | Call]:
+    def known_outcomes(
+        self, designs: Mapping[int, Design], repeated: bool = False
+    ) -> dict[int, CallRecord | Call]:
         """Return calls of designs that the journal has, or that an earlier run simulated.
 
-        ``designs`` are candidates of the open generation, by position.
+        ``designs`` are candidates of the open generation, by position; ``repeated`` ones are not
+        taken from earlier runs.
 
         Raises
         ------
@@ -252,7 +258,8 @@ class Ledger:
                     "reuse= and this journal."
                 )
             own = self.at(design.level)
-            outcome = stored or own._earlier.get(own._key(design.x))
+            earlier = None if repeated else own._earlier.get(own._key(design.x))
+            outcome = stored or earlier
             if outcome is not None:
                 known[position] = outcome
         return known

@@ -122,7 +122,9 @@ class ProgressLine:
             calls = f"{cheaper} + {calls}, cost {run.ledger.cost:.4g}"
         parts = [
             calls,
-            f"best {g.best:.8g}" + (f" ({change:+.1e})" if abs(change) > 0 else ""),
+            f"best {g.best:.8g}"
+            + (f" +- {g.deviation:.1e}" if g.deviation else "")
+            + (f" ({change:+.1e})" if abs(change) > 0 else ""),
             f"step {g.sigma:.1e}",
             f"active {g.n_active}",
             _repairs(g.repairs),

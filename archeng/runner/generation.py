@@ -101,14 +101,21 @@ def open_generation(
     feasible_set: FeasibleSet,
     ledger: Ledger,
     outside: bool,
+    seed: int | None = None,
 ) -> OpenGeneration:
     """Turn a population into candidates and say which are to be simulated.
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    ``seed`` is that of the run; each call has one of its own, by its number.
     """
     level = ledger.finest if population.level is None else population.level
     candidates = candidates_of(population, feasible_set, outside, level)
-    plan = ledger.plan([candidate.design for candidate in candidates], level)
+    designs = [candidate.design for candidate in candidates]
+    plan = ledger.plan(designs, level, population.repeated)
+    for index, position in enumerate(plan.positions, start=ledger.n_recorded):
+        design = candidates[position].design
+        assert design is not None
+        design.call = None if seed is None else (seed, index)
     candidates = [
         candidate if call is None else replace(candidate, known=call.objective)
         for candidate, call in zip(candidates, plan.known, strict=True)
@@ -134,7 +141,7 @@ def candidates_of(
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
-        Design(fs.variables, x, fs.parameters, level)
+        Design(fs.variables, x, fs.parameters, level=level)
         if (repair.feasible and (fs.whole is None or fs.still_holds(x)))
         or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None

@@ -26,8 +26,8 @@ from archeng.result import Result
 from archeng.runner.loading import load
 from archeng.runner.options import Options
 from archeng.runner.outcome import Account, VariablesOnly, make_result
+from archeng.runner.standing import Standing
 from archeng.runner.stored import (
-    Standing,
     check_designs,
     stored_model,
     stored_parameters,
@@ -149,6 +149,7 @@ class JournalReader:
                 wide=_wide(header, space),
                 n_restarts=standing.n_restarts,
                 ended=standing.ended,
+                noisy=standing.noisy,
             )
         )
         return replace(result, provenance={**result.provenance, **provenance})
