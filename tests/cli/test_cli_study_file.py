@@ -29,6 +29,9 @@ simulator_takes = "design"
 [run]
 max_evaluations = 10
 max_cost = 8.5
+asynchronous = false
+noise = 0.1
+confidence = 0.9
 max_time = 5
 target = -1.5
 seed = 0
