@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-fidelity clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -99,6 +99,9 @@ bench-random-models: setup  ## random models with a planted design, every call j
 
 bench-claims: setup  ## claims of convergence judged by IPOPT on the formulas (an hour; goes on where it stopped), into docs/benchmarks/claims
 	$(BIN)/python -m case_studies.claims claims --jobs $(JOBS) --out docs/benchmarks/claims
+
+bench-fidelity: setup  ## cost to a target with a cheap and a dear simulator (minutes; goes on where it stopped), into docs/benchmarks/fidelity
+	$(BIN)/python -m case_studies.fidelity --out docs/benchmarks/fidelity
 
 bench-greybox: setup  ## calls with formulas of outputs, as a black box and of other packages (hours; goes on where it stopped), into docs/benchmarks/greybox
 	$(PIP) install --quiet --editable '.[bench]'

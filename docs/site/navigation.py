@@ -28,6 +28,7 @@ SECTIONS = {
             "scale",
             "equalities",
             "flowsheets",
+            "fidelity",
             "simulated",
             "outputs",
             "discrete",

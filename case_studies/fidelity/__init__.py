@@ -1,0 +1,1 @@
+"""A cheap and a dear simulator: what both cost to a target, beside the dear one alone."""
