@@ -53,8 +53,8 @@ def page(records: dict[str, Any], seeds: int) -> str:
         f"Written by `make bench-fidelity` (commit {commit}, archeng {archeng.__version__}, Python "
         f"{platform.python_version()}), seeds 0 to {seeds - 1}. Median cost to the target (best "
         "known objective + 0.01 %) in calls of the dear simulator, and runs that reached it. The "
-        "cheap one costs 0.05. Numbers of the method were tuned with the shifted valley in view; "
-        "the other pairs were kept aside.",
+        "cheap one costs 0.05. Numbers of the method were tuned on valleys like the shifted one; "
+        "the pair with two step sizes was kept aside.",
         "",
         "| pair | method | dear alone | reached | both | reached | ratio | calls (median) |",
         "|---|---|---|---|---|---|---|---|",
