@@ -244,7 +244,8 @@ class Ledger:
             self.best_acceptable = call
 
     def change_space(self, space: Space) -> None:
-        """Take other variables as the free ones from now on."""
+        """Take other variables as the free ones from now on; teachers speak of the others."""
+        self.teachers = ()
         self._space, self._slopes, self._index = space, None, {}
         self._hidden = space.hidden
         self._earlier = self._by_key()

@@ -107,18 +107,55 @@ def _journals(name: str, value: Any) -> tuple[Path, ...]:
     return paths
 
 
-def _earlier_runs(name: str, value: Any) -> tuple[Any, ...]:
-    """Return results, and journals as paths."""
-    single = isinstance(value, str | os.PathLike) or hasattr(value, "evaluations")
-    if single:
+def _earlier_data(name: str, value: Any) -> tuple[Any, ...]:
+    """Return sources of earlier designs: results, DataFrames, lists of pairs, and paths."""
+    if _is_source(value):
         value = (value,)
-    if not isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and value and all(_is_pair(entry) for entry in value):
+        value = (list(value),)
+    if isinstance(value, list | tuple):
+        sources = [_source(name, entry) for entry in value]
+        if all(source is not None for source in sources):
+            return tuple(sources)
+    raise SettingsError(
+        f"{name} must be the path of a CSV file or of a journal, a DataFrame, a Result, a list of "
+        f"(design, value) pairs, or a list of these; got {shown(value)}."
+    )
+
+
+def _source(name: str, value: Any) -> Any:
+    """Return one source of earlier designs, paths as paths; None if it is none."""
+    if isinstance(value, str | os.PathLike):
+        path = file_path(name, value)
+        if path.suffix.lower() in (".xlsx", ".parquet", ".json"):
+            raise SettingsError(
+                f"{name}: {path} cannot be read; give a CSV file, or a DataFrame: "
+                "pandas.read_excel(...)."
+            )
+        return path
+    pairs = isinstance(value, list | tuple) and all(_is_pair(entry) for entry in value)
+    return value if pairs or _is_source(value) else None
+
+
+def _is_source(value: Any) -> bool:
+    frame = hasattr(value, "columns") and hasattr(value, "itertuples")
+    return isinstance(value, str | os.PathLike) or hasattr(value, "evaluations") or frame
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and not _is_source(value[0])
+
+
+def _names_of_columns(name: str, value: Any) -> dict[str, str]:
+    texts = isinstance(value, Mapping) and all(
+        isinstance(word, str) and word for pair in value.items() for word in pair
+    )
+    if value is not None and not texts:
         raise SettingsError(
-            f"{name} must be a list of results or of paths of journals, got {shown(value)}."
+            f"{name} must map names of the model to columns of the table, such as "
+            f'{{"thickness": "t_mm", "objective": "mass"}}; got {shown(value)}.'
         )
-    results = [run for run in value if hasattr(run, "evaluations")]
-    paths = _journals(name, [run for run in value if not hasattr(run, "evaluations")])
-    return (*results, *paths)
+    return dict(value or {})
 
 
 def _settings(name: str, value: Any) -> Settings:
@@ -307,15 +344,25 @@ _TABLE = (
     Option(
         "reuse", "sequence of paths", _journals,
         "Journals of earlier runs, whose finished designs are not simulated again.",
+        "A run that is not the same as that of a journal (another seed, other constraints) also "
+        "takes it as `data`.",
         default=(), on_resume=OnResume.FREE,
     ),
     Option(
-        "data", "sequence of results or journals", _earlier_runs,
-        "Earlier runs of the same simulator, whose outputs teach the models of outputs.",
-        "Results or journals of a model with the same variables, outputs and parameters; "
-        "constraints, objective and values of parameters may be others. What they simulated is "
-        "not simulated again to learn it.",
+        "data", "sequence of tables, results or journals", _earlier_data,
+        "Earlier designs that teach the models and say where to begin: CSV files, journals.",
+        "Also a `DataFrame`, a `Result`, or a list of `(design, value)` pairs, and lists of these. "
+        "Of the same simulator or of a similar one; constraints, objective and values of "
+        "parameters may be others; infeasible, failed and incomplete rows are welcome. "
+        "[How columns are found](../how-to/data.md).",
         default=(),
+    ),
+    Option(
+        "data_columns", "mapping of texts, optional", _names_of_columns,
+        "What the columns of `data` are called: {name in the model: name in the table}.",
+        'Such as `{"thickness": "t_mm", "objective": "mass"}`; columns of the same names are found '
+        "by themselves.",
+        each="data_column",
     ),
     Option(
         "verbose", "bool", flag,

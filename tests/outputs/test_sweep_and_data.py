@@ -161,10 +161,6 @@ def test_data_of_something_else_are_refused() -> None:
     result = archeng.solve(other, lambda d: {"z": 1.0}, seed=1, max_evaluations=5)
     with pytest.raises(SettingsError, match=r"data: result 'other' has the variables \['y'\]"):
         archeng.solve(frame(), simulate, data=[result])
-    plain = archeng.Model("plain")
-    plain.variable("y", lower=0, upper=1)
-    with pytest.raises(SettingsError, match="declares none"):
-        archeng.solve(plain, lambda d: 1.0, data=[result])
     for wrong in (3, [3], "old.csv"):
         with pytest.raises(SettingsError, match="data"):
             archeng.solve(frame(), simulate, data=wrong)
