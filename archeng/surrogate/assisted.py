@@ -25,10 +25,11 @@ from archeng.repair import Repair, RepairKind
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
-from archeng.surrogate.data import Frame, best_position
+from archeng.surrogate.data import Frame, best_position, frame_at
 from archeng.surrogate.local import LocalSearch, LocalState
 from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
+from archeng.surrogate.taught import promising
 from archeng.surrogate.trust import ProposalKind, widened
 
 
@@ -46,7 +47,7 @@ class Assisted(Handler[AssistedSearch]):
         composite = formulas is not None and bool(formulas.objective)
         kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
-        self._taught = parts.taught
+        self._taught, self._wide = parts.taught, parts.wide
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
 
@@ -60,7 +61,7 @@ class Assisted(Handler[AssistedSearch]):
         """Make a proposal if one is due, else the candidates of ARCH."""
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
-            if self._taught or any(len(teacher) for teacher in past.teachers):
+            if self._taught or promising(frame_at(self._wide, search.anchor), past):
                 return search, proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))

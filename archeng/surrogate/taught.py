@@ -31,9 +31,11 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.outcomes import PastCalls, Teacher
+from archeng.ranking import mid_ranks
+from archeng.strategy import default_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, ModelKind, Selection, choose, chosen
-from archeng.surrogate.data import Data
+from archeng.surrogate.data import Data, Frame
 from archeng.surrogate.fit import Fit, Kernels, linear
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.priors import IDENTITY, PRIORS, Prior, Transform, transforms_for
@@ -96,7 +98,42 @@ def needs_arch(past: PastCalls) -> bool:
 
     To be asked only where that is so.
     """
-    return bool(past.teachers) and len(past) < past.points.shape[1] + 2
+    n = past.points.shape[1]
+    return bool(past.teachers) and len(past) < min(n + 2, default_population_size(n))
+
+
+def promising(frame: Frame, past: PastCalls) -> bool:
+    """Whether a teacher knows itself: its models predict rows of it that they were not fitted to.
+
+    Only then it is believed before anything is known of our own function.
+    """
+    return any(_knows_itself(frame, teacher) for teacher in past.teachers)
+
+
+def _rank_correlation(a: Floats, b: Floats) -> float:
+    """Correlation of the ranks of two vectors; 0 if one of them is constant."""
+    first, second = mid_ranks(a), mid_ranks(b)
+    sizes = float(np.std(first) * np.std(second))
+    return float(np.mean((first - first.mean()) * (second - second.mean()))) / (sizes or np.inf)
+
+
+def _knows_itself(frame: Frame, teacher: Teacher) -> bool:
+    """Whether the objective is predicted; the constraints if it is unknown."""
+    columns = np.column_stack((teacher.objectives, teacher.simulated))
+    known = np.abs(columns) < c.DATA_HUGE
+    enough = np.flatnonzero(known.sum(axis=0) >= len(frame.centre) + 3)
+    for k in enough[:1] if len(enough) and enough[0] == 0 else enough:
+        rows = teacher.taken(known[:, k])
+        u = frame.coordinates(rows.points)
+        near = np.argsort(np.linalg.norm(u, axis=1), kind="stable")[: c.TEACHER_ROWS]
+        z = columns[known[:, k], k][near]
+        z = z / (float(np.std(z)) or 1.0)
+        kernels = Kernels(u[near] / (float(np.median(np.linalg.norm(u[near], axis=1))) or 1.0))
+        fits = [prior.fit(kernels, z[:, None])[0] for prior in _KINDS]
+        alike = [_rank_correlation(z, z - one.errors) for one in fits if one is not None]
+        if max(alike, default=0.0) < c.TEACHER_KNOWS:
+            return False
+    return len(enough) > 0
 
 
 def _ways(
