@@ -158,6 +158,15 @@ def _names_of_columns(name: str, value: Any) -> dict[str, str]:
     return dict(value or {})
 
 
+def _population(name: str, value: Any) -> int | None:
+    """Return the candidates of a generation; None is as many as suit the declared width."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return None
+    if isinstance(value, str):
+        raise SettingsError(f'{name} must be "auto" or an integer, got {shown(value)}.')
+    return integer(name, value, least=4)
+
+
 def _settings(name: str, value: Any) -> Settings:
     if value is not None and not isinstance(value, Settings):
         raise SettingsError(f"{name} must be an archeng.Settings, got {shown(value)}.")
@@ -282,11 +291,19 @@ _TABLE = (
         default=0,
     ),
     Option(
-        "population_size", "int, optional", optional(partial(integer, least=4)),
+        "population_size", 'int or "auto"', _population,
         "Candidates per generation, at least 4.",
-        "Four times the default or more make a global search, in which the surrogate is asked only "
-        "once the candidates have gathered.",
-        without="4 + floor(3 ln n)",
+        '`"auto"`: 4 + floor(3 ln n), as a multiple of `parallel`, and as many as `parallel` where '
+        "that is more, up to 512. Four times that or more make a global search, in which the "
+        "surrogate is asked only once the candidates have gathered.",
+        default="auto", without='`"auto"`',
+    ),
+    Option(
+        "parallel", "int, optional", optional(partial(integer, least=1)),
+        "Calls that are made at a time: how many designs a batch of proposals has.",
+        "Part of the run: the same seed and the same width give the same run on any `workers`, and "
+        "after it goes on with others. `parallel=1` needs the fewest calls.",
+        without="the number of workers; 1 if nobody knows it",
     ),
     Option(
         "callback", "callable, optional", optional(takes_one),
@@ -310,7 +327,7 @@ _TABLE = (
         "workers", "int, str, executor or Dask client, optional", check_workers,
         "Where calls run: processes (-1: one per core), threads:N, a Dask scheduler's address.",
         "Also any executor with `submit`, or a Dask client; in `study.toml` also a function of the "
-        'study, `"cluster.py:workers"`. The result does not depend on it.',
+        'study, `"cluster.py:workers"`. The result depends on `parallel` only.',
         without="one call at a time, in this process",
         on_resume=OnResume.FREE,
     ),

@@ -26,6 +26,7 @@ class _Observable(Protocol):
     n_workers: int | None
     history: Any
     settings: Any
+    options: Any
 
     @property
     def n_evaluations(self) -> int: ...
@@ -141,11 +142,11 @@ class ProgressLine:
             return []
         text = f"{busy:.1f} of {workers} workers busy"
         proposed = bool(later[-1].repairs.get("proposed"))
-        at_once = run.settings.proposals if proposed else later[-1].population_size
+        width = run.options.parallel
+        at_once = run.settings.proposals_at(width) if proposed else later[-1].population_size
         if at_once < workers and busy >= _KEPT_BUSY and not self._advised:
             self._advised = True
-            option = f"Settings(proposals={workers})" if proposed else f"population_size={workers}"
-            self._write_line(f"{text}: {option} would use more")
+            self._write_line(f"{text}: parallel={workers} would use more")
         return [text]
 
     def _times(self, run: _Observable, seconds: float) -> str:

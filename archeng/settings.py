@@ -19,6 +19,7 @@ from archeng.checks import (
     flag,
     integer,
     plain_mapping,
+    shown,
     unknown_options,
 )
 from archeng.errors import SettingsError
@@ -60,6 +61,14 @@ def _words(literal: Any) -> Check:
 
 
 _COUNT: Check = partial(integer, least=1)
+
+
+def _count_or_auto(name: str, value: Any) -> int | str:
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, str):
+        raise SettingsError(f'{name} must be "auto" or an integer, got {shown(value)}.')
+    return integer(name, value, least=1)
 
 
 def _documented(cls: type[Settings]) -> type[Settings]:
@@ -184,11 +193,11 @@ class Settings:
         designs between the generations of ARCH. ``none``: ARCH alone. Other handlers have
         none.""",
     )
-    proposals: int = _setting(
-        1,
-        _COUNT,
-        """Designs that the model proposes at a time. One at a time needs the fewest calls;
-        as many as there are workers keep them busy.""",
+    proposals: int | Literal["auto"] = _setting(
+        "auto",
+        _count_or_auto,
+        """Designs that the model proposes at a time: a number, or ``auto``, as many as calls are
+        made at a time (``parallel``). One at a time needs the fewest calls.""",
     )
 
     def __new__(cls, *_: Any, **keywords: Any) -> Self:
@@ -207,6 +216,10 @@ class Settings:
         for f in fields(self):
             checked = f.metadata["check"](f.name, getattr(self, f.name))
             object.__setattr__(self, f.name, checked)
+
+    def proposals_at(self, width: int) -> int:
+        """Return how many designs are proposed at a time, if so many calls are made."""
+        return width if isinstance(self.proposals, str) else self.proposals
 
     @cached_property
     def intersection_first(self) -> bool:

@@ -107,6 +107,12 @@ class HandlerParts:
     wide: Distribution  # the initial search distribution, around any mean
     limits: Limits  # of the simulated constraints
     taught: bool = False  # whether earlier runs have taught models of outputs
+    width: int = 1  # calls that are made at a time
+
+    @property
+    def proposals(self) -> int:
+        """Designs that models propose at a time."""
+        return self.settings.proposals_at(self.width)
 
     def options(self, kind: type[T]) -> T:
         """Return ``settings.handler_options`` as a dataclass, which checks them.

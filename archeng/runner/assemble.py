@@ -36,12 +36,21 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
     repairer = make_repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
     search = RestartingSearch(
-        make_handler(repairer, team, settings, setup.wide, limits, setup.lessons is not None),
+        make_handler(
+            repairer,
+            team,
+            settings,
+            setup.wide,
+            limits,
+            setup.lessons is not None,
+            options.parallel,
+        ),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,
         limits,
         options.population_size,
         options.restarts,
+        options.parallel,
     )
     return search, team
 

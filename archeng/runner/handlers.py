@@ -64,11 +64,13 @@ def make_handler(
     wide: Distribution,
     limits: Limits | None = None,
     taught: bool = False,
+    width: int = 1,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints; ``taught``: earlier runs have taught models of outputs.
+    simulated constraints; ``taught``: earlier runs have taught models of outputs; ``width`` calls
+    are made at a time.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught)
+    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width)
     handler = HANDLERS[settings.handler](parts)
     if limits and not handler.handles_simulated:
         raise SettingsError(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archeng.codec import encode
-from archeng.distribution import Floats
+from archeng.distribution import Distribution, Floats
 from archeng.errors import DataError, ModelError
 from archeng.journal import opened_journal
 from archeng.model import FeasibleSet, Formulas, Model, Translation, to_data, translation
@@ -31,6 +31,8 @@ from archeng.runner.data_tables import TABLE_ENDINGS, csv_table, frame_table, pa
 from archeng.runner.reading import read_journal
 from archeng.runner.stored import fingerprint
 from archeng.simulator import output_vector
+from archeng.surrogate.data import frame_at
+from archeng.surrogate.taught import knows_itself
 
 logger = logging.getLogger("archeng")
 
@@ -54,6 +56,19 @@ class EarlierData:
     lessons: Lessons | None = None
     teachers: tuple[Teacher, ...] = ()
     start: Floats | None = None
+
+    def start_in(self, wide: Distribution, other: Floats | None) -> Floats | None:
+        """Return where to begin: the best design, unless the data contradict themselves.
+
+        ``other`` is where the run begins without; ``wide`` says how lengths are measured.
+        """
+        if self.start is None:
+            return other
+        sure = [knows_itself(frame_at(wide, self.start), t) for t in self.teachers[:1]]
+        if False in sure:
+            logger.info("data: they contradict themselves, and do not say where to begin")
+            return other
+        return self.start
 
     def stored(self) -> dict[str, Any]:
         """Return what the header of a journal has of it; the start is part of the state."""

@@ -37,7 +37,8 @@ class Options:
     target: float | None = None
     sense: Sense = "minimize"
     restarts: int = 0
-    population_size: int | None = None
+    population_size: int | None = None  # None: as it suits n and the width
+    parallel: int = 1  # the declared width: calls that are made at a time
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
 

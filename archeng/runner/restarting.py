@@ -28,8 +28,8 @@ from archeng.strategy import (
     History,
     Regime,
     StopReason,
-    default_population_size,
     stop_reasons,
+    suitable_population_size,
 )
 
 logger = logging.getLogger("archeng")
@@ -100,6 +100,7 @@ class RestartingSearch:
     limits: Limits  # of the simulated constraints
     population_size: int | None = None
     max_restarts: int = 0
+    width: int = 1  # calls that are made at a time
 
     @property
     def wide(self) -> Distribution:
@@ -110,7 +111,7 @@ class RestartingSearch:
     def init(self, start: Floats | None, rng: np.random.Generator) -> RunState:
         """Open the first restart at the user's start, repaired, or at a prepared point."""
         point, points = self.starts.first(start, rng)
-        size = self.population_size or default_population_size(self.wide.n)
+        size = self.population_size or suitable_population_size(self.wide.n, self.width)
         bipop = Bipop(size, adaptive=self.settings.restart_shares == "adaptive")
         regime = bipop.first()
         restarts = Restarts(0, (), bipop, regime, points, 0)

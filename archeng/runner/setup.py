@@ -51,7 +51,15 @@ from archeng.runner.stored import (
     with_latest_choice,
 )
 from archeng.settings import Settings
-from archeng.simulator import Asked, Call, CallStatus, OnPyomoModel, Simulator, check_simulator
+from archeng.simulator import (
+    Asked,
+    Call,
+    CallStatus,
+    OnPyomoModel,
+    Simulator,
+    check_simulator,
+    declared_width,
+)
 
 logger = logging.getLogger("archeng")
 
@@ -119,7 +127,10 @@ def new_setup(
     own = simulator is None and model.has_objective and not model.outputs
     if simulator is not None and not model.has_objective and has_objective(source):
         logger.info("the objective of Pyomo model %s is ignored: a simulator is given", source)
-    options = Options(**{**chosen, "sense": checked_sense(model, chosen.get("sense"), own)})
+    chosen["sense"] = checked_sense(model, chosen.get("sense"), own)
+    if chosen.get("parallel") is None:
+        chosen["parallel"] = declared_width(runtime.workers)
+    options = Options(**chosen)
     data = None
     if runtime.journal is not None:
         model, data = stored_form(model)
@@ -131,11 +142,11 @@ def new_setup(
     known = _earlier(model, runtime, asked(feasible_set, options))
     learned = _learned(runtime, model, feasible_set, options, number)
     first = start_point(model, feasible_set, start)
-    if start is None and learned.start is not None:
-        first = learned.start
     if start is not None:
         feasible_set.begin_at(full_start(model, start))
     wide = start_distribution(model, feasible_set, sigma)
+    if start is None:
+        first = learned.start_in(wide, first)
     if first is not None:
         wide = replace(wide, mean=first)
     return Setup(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,8 @@ def solve(
     parameters: Mapping[str, ArrayLike] | None = None,
     sense: Sense | None = None,
     restarts: int = 0,
-    population_size: int | None = None,
+    population_size: int | Literal["auto"] = "auto",
+    parallel: int | None = None,
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
     simulator_takes: SimulatorTakes = "design",
@@ -60,7 +61,6 @@ def solve(
     Parameters
     ----------
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
-        Variables and explicit constraints.
     simulator : callable, optional
         Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
         the model's outputs. Without one, that of the model itself: its objective or black boxes.
@@ -77,9 +77,8 @@ def solve(
     Raises
     ------
     ArchengError
-        Before any simulator call: a model or an option that makes no sense, or no feasible
-        design. After the first call: a mistake in the simulator. After the first generation: a
-        simulator whose calls all failed.
+        Before any call: a model or an option that makes no sense, or no feasible design. After the
+        first one: a mistake in the simulator. After the first generation: all calls failed.
     """
     arguments = dict(locals())
     return _finish(Run(**arguments.pop("import_arguments"), **arguments))

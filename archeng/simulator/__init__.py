@@ -18,6 +18,7 @@ from archeng.simulator.evaluate import (
     FailurePolicy,
     OnFailure,
     check_workers,
+    declared_width,
     make_pool,
     retry_counts,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "call",
     "check_simulator",
     "check_workers",
+    "declared_width",
     "make_pool",
     "output_vector",
     "process_count",

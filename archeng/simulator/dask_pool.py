@@ -84,4 +84,16 @@ def _check_address(address: str) -> None:
             raise ExecutorError(f"No Dask scheduler answers at {address}: {error}") from error
 
 
-DASK = Executor("a Dask client or the address of a Dask scheduler", _is_dask, _dask_pool)
+def _threads_now(workers: Any) -> int | None:
+    """Return the threads of a client's cluster as it is now; None for an address, or if it fails.
+
+    A cluster that grows later has few of them, or none: users say ``parallel=`` then.
+    """
+    if isinstance(workers, str) or not hasattr(workers, "nthreads"):
+        return None
+    return sum(workers.nthreads().values()) or None
+
+
+DASK = Executor(
+    "a Dask client or the address of a Dask scheduler", _is_dask, _dask_pool, width=_threads_now
+)

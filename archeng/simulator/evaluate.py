@@ -41,6 +41,11 @@ def _executor(name: str, value: Any) -> Executor:
     raise SettingsError(f"{name} must be one of: {kinds}; got {shown(value)}.")
 
 
+def declared_width(workers: Any) -> int:
+    """Return how many calls ``workers=`` makes at a time; 1 if nobody knows."""
+    return _executor("workers", workers).width(workers) or 1
+
+
 def make_pool(workers: Any, simulator: Simulator, timeout: float | None) -> Pool:
     """Return the pool that ``workers=`` stands for.
 

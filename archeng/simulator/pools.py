@@ -58,6 +58,7 @@ class Executor:
     accepts: Callable[[Any], bool]  # whether a value of ``workers=`` stands for this kind
     pool: Callable[[Any, Simulator, float | None], Pool]  # of that value; with a call's time limit
     stops_calls: bool = False  # from outside; otherwise a time limit is refused
+    width: Callable[[Any], int | None] = lambda _: None  # calls at a time; None if nobody knows
 
 
 class InProcess:
@@ -179,19 +180,26 @@ def _threads(workers: Any, simulator: Simulator, timeout: float | None) -> Futur
 
 def _of_the_user(workers: Any, simulator: Simulator, timeout: float | None) -> Futures:
     """Return a pool around the user's own executor, which stays open afterwards."""
-    count = getattr(workers, "_max_workers", None)  # of concurrent.futures
     return Futures(
-        lambda design: workers.submit(call, simulator, design),
-        size=count if isinstance(count, int) else None,
+        lambda design: workers.submit(call, simulator, design), size=_most_workers(workers)
     )
+
+
+def _most_workers(workers: Any) -> int | None:
+    """Return how many calls an executor of `concurrent.futures` makes at a time."""
+    count = getattr(workers, "_max_workers", None)
+    return count if isinstance(count, int) else None
 
 
 IN_PROCESS = Executor(
     "None", lambda workers: workers is None, lambda workers, simulator, _: InProcess(simulator)
 )
-THREADS = Executor('"threads:N"', lambda workers: _thread_count(workers) >= 1, _threads)
+THREADS = Executor(
+    '"threads:N"', lambda workers: _thread_count(workers) >= 1, _threads, width=_thread_count
+)
 OF_THE_USER = Executor(
     "an executor with submit()",
     lambda workers: callable(getattr(workers, "submit", None)),
     _of_the_user,
+    width=_most_workers,
 )

@@ -346,4 +346,5 @@ PROCESSES = Executor(
         partial(call, simulator), process_count(workers), timeout
     ),
     stops_calls=True,
+    width=process_count,
 )

@@ -1,7 +1,12 @@
 """CMA-ES: ask, tell an order, stop with a reason, restart."""
 
 from archeng.strategy.cmaes import State, initial_state, sample, update
-from archeng.strategy.parameters import Parameters, default_parameters, default_population_size
+from archeng.strategy.parameters import (
+    Parameters,
+    default_parameters,
+    default_population_size,
+    suitable_population_size,
+)
 from archeng.strategy.restarts import Bipop, Regime
 from archeng.strategy.stopping import History, StopReason, stop_reasons
 
@@ -17,5 +22,6 @@ __all__ = [
     "initial_state",
     "sample",
     "stop_reasons",
+    "suitable_population_size",
     "update",
 ]

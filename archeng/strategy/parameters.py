@@ -12,10 +12,30 @@ import numpy as np
 
 from archeng.distribution import Floats
 
+_LEAST = 4  # candidates that CMA-ES needs
+_FEWEST = 0.75  # candidates, relative to the default, that are enough where the width asks for it
+_MOST = 512  # candidates beyond which generations to a target become no fewer
+
 
 def default_population_size(n: int) -> int:
     """Lambda = 4 + floor(3 ln n)."""
     return 4 + int(3 * math.log(n))
+
+
+def suitable_population_size(n: int, width: int) -> int:
+    """Return lambda if so many calls are made at a time.
+
+    The default one, as a multiple of the width, so that no generation ends with idle workers; as
+    many as the width where that is more. Generations to a target become fewer with more candidates,
+    but hardly beyond 512.
+    """
+    usual = default_population_size(n)
+    if width == 1:
+        return usual
+    rounds = max(round(usual / width), 1)
+    if rounds * width < _FEWEST * usual:
+        rounds += 1
+    return max(min(rounds * width, max(_MOST, usual)), _LEAST)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,12 +48,13 @@ class Assisted(Handler[AssistedSearch]):
         kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
         self._taught, self._wide = parts.taught, parts.wide
+        self._width, self._count = parts.width, parts.proposals
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
-        return rounds.first_state(self._arch.init(distribution, anchor, size))
+        return rounds.first_state(self._arch.init(distribution, anchor, size), self._width)
 
     def ask(
         self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
@@ -160,7 +161,7 @@ class Assisted(Handler[AssistedSearch]):
         """Return a proposal and further ones for the same generation, by random models."""
         repairs = [proposal.repair]
         trust = replace(search.trust, kind=ProposalKind.EXPLORE)
-        for _ in range(self._settings.proposals - 1):
+        for _ in range(self._count - 1):
             seen = seen.and_pending(repairs[-1].x)
             _, _, another = self._proposer.propose(
                 frame, seen, trust, search.selection, starts, rng
@@ -177,7 +178,7 @@ class Assisted(Handler[AssistedSearch]):
         local = search.local
         assert local is not None
         assert local.trial is not None
-        more = self._local.companions(local, past, self._settings.proposals - 1)
+        more = self._local.companions(local, past, self._count - 1)
         return proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
     def _consulted(

@@ -82,7 +82,7 @@ DATA_SURPLUS = 1.2  # Designs of a model in few variables, in coefficients of a 
 DATA_HUGE = 1e150  # Objectives beyond this are not used: their squares overflow
 # Rank correlation of a teacher's rows with what its models say of them if they are left out, from
 # which on it is believed before anything is known of our own function
-TEACHER_KNOWS = 0.5
+TEACHER_KNOWS = 0.55
 TEACHER_ROWS = 100  # Rows of a teacher that its models are fitted to, at least
 # Share of the designs, the better ones, that are left without those beyond a cliff
 DATA_TRIMMED = 2 / 3

@@ -15,15 +15,16 @@ Pure functions of frozen states. Who calls the models is :mod:`archeng.surrogate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.handlers import ArchSearch
 from archeng.settings import Settings
-from archeng.strategy import StopReason, default_population_size
+from archeng.strategy import StopReason, suitable_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Selection
 from archeng.surrogate.local import LocalEnd, LocalState
@@ -83,6 +84,7 @@ class AssistedSearch(ArchSearch):
     gathered: bool = False  # whether a global search's candidates came near to the best
     local: LocalState | None = None  # the local search, once it was consulted
     ended: StopReason | None = None  # why nothing more is expected of this restart
+    width: int = field(default=1, metadata=OMITTED)  # calls that are made at a time
 
     @property
     def may_propose(self) -> bool:
@@ -95,24 +97,31 @@ class AssistedSearch(ArchSearch):
 
         One with more candidates than usual searches globally until these have gathered.
         """
-        usual = default_population_size(self.distribution.n)
-        return self.population_size <= usual or self.gathered
+        return self.population_size <= self.usual_size or self.gathered
 
     @property
     def is_large(self) -> bool:
         """Whether it has so many candidates that ARCH is left alone at first."""
-        usual = default_population_size(self.distribution.n)
-        return self.population_size >= c.GLOBAL_POPULATION * usual
+        return self.population_size >= c.GLOBAL_POPULATION * self.usual_size
+
+    @property
+    def usual_size(self) -> int:
+        """Candidates that restarts have unless they are to search globally."""
+        return suitable_population_size(self.distribution.n, self.width)
 
 
-def first_state(search: ArchSearch) -> AssistedSearch:
-    """Return the state at the begin of a restart of ARCH."""
+def first_state(search: ArchSearch, width: int = 1) -> AssistedSearch:
+    """Return the state at the begin of a restart of ARCH; so many calls are made at a time."""
     n = search.distribution.n
-    times = search.population_size // default_population_size(n)
+    times = search.population_size // suitable_population_size(n, width)
     patience = max(longest_round(n) // max(times // 2, 1), 1)
     trust = Trust(most_leaps=c.LEAPS + n // 2)
     return AssistedSearch(
-        **vars(search), sigma=search.distribution.sigma, rounds=Rounds(patience), trust=trust
+        **vars(search),
+        sigma=search.distribution.sigma,
+        rounds=Rounds(patience),
+        trust=trust,
+        width=width,
     )
 
 

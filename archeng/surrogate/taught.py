@@ -107,7 +107,7 @@ def promising(frame: Frame, past: PastCalls) -> bool:
 
     Only then it is believed before anything is known of our own function.
     """
-    return any(_knows_itself(frame, teacher) for teacher in past.teachers)
+    return any(knows_itself(frame, teacher) for teacher in past.teachers)
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float:
@@ -117,8 +117,8 @@ def _rank_correlation(a: Floats, b: Floats) -> float:
     return float(np.mean((first - first.mean()) * (second - second.mean()))) / (sizes or np.inf)
 
 
-def _knows_itself(frame: Frame, teacher: Teacher) -> bool:
-    """Whether the objective is predicted; the constraints if it is unknown."""
+def knows_itself(frame: Frame, teacher: Teacher) -> bool | None:
+    """Whether the objective is predicted; the constraints if it is unknown; None: too few rows."""
     columns = np.column_stack((teacher.objectives, teacher.simulated))
     known = np.abs(columns) < c.DATA_HUGE
     enough = np.flatnonzero(known.sum(axis=0) >= len(frame.centre) + 3)
@@ -133,7 +133,7 @@ def _knows_itself(frame: Frame, teacher: Teacher) -> bool:
         alike = [_rank_correlation(z, z - one.errors) for one in fits if one is not None]
         if max(alike, default=0.0) < c.TEACHER_KNOWS:
             return False
-    return len(enough) > 0
+    return True if len(enough) else None
 
 
 def _ways(

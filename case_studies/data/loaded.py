@@ -107,7 +107,7 @@ def _moved_g07(design: archeng.Design) -> float:
 
 
 def _at_most_one(*names: str) -> dict[str, tuple[float | None, float | None]]:
-    return {name: (None, 1.0) for name in names}
+    return dict.fromkeys(names, (None, 1.0))
 
 
 LOADED = {

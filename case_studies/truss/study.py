@@ -79,6 +79,7 @@ def run_seed(
         seed=seed,
         restarts=RESTARTS,
         workers=f"threads:{workers}" if workers > 1 else None,
+        parallel=1,
         callback=callback,
     )
     if result.stop_reason is archeng.StopReason.INTERRUPTED:

@@ -147,6 +147,7 @@ def test_worker_processes_give_the_same_run():
             max_evaluations=20,
             seed=1,
             workers=workers,
+            parallel=2,
             settings=archeng.Settings(surrogate="none"),
         )
         for workers in (None, 2)

@@ -74,7 +74,7 @@ def test_side_by_side(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str
     for text in (
         "max_evaluations: 10 became 16",
         "seed: 1 became 2",
-        "setting proposals: 1 became 2",
+        "setting proposals: auto became 2",
         "simulated sum: none became (1.5, -)",
         "model: variable 'x', upper",
     ):

@@ -33,6 +33,7 @@ target = -1.5
 seed = 0
 restarts = 2
 population_size = 8
+parallel = 6
 workers = "threads:3"
 timeout = 2.5
 retries = { failed = 1, lost = 0 }
@@ -41,6 +42,7 @@ on_failure = "raise"
 journal = "sub/journal.db"
 reuse = ["../other/run.db"]
 data = ["../other/run.db"]
+data_columns = { thickness = "t [mm]" }
 
 [simulated]
 stress = { upper = 250e6 }

@@ -153,7 +153,9 @@ def test_ask_and_tell_make_the_calls_of_solve(handler: SearchName) -> None:
 
 @every_handler
 def test_threads_make_the_calls_of_one_process(handler: SearchName) -> None:
-    result = solved(handler, max_evaluations=BUDGET, workers="threads:2", changes=UNENDING)
+    result = solved(
+        handler, max_evaluations=BUDGET, workers="threads:2", parallel=1, changes=UNENDING
+    )
     assert_same(result, reference(handler))
 
 

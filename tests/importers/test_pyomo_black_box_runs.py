@@ -222,7 +222,7 @@ def test_journals_keep_the_parameters_of_their_run(tmp_path: Path) -> None:
 def test_worker_processes(model: Any) -> None:
     m = model()
     result = archeng.solve(m, seed=2, max_evaluations=24, workers=2)
-    alone = archeng.solve(model(), seed=2, max_evaluations=24)
+    alone = archeng.solve(model(), seed=2, max_evaluations=24, parallel=2)
     assert not result.failures
     assert paths(result) == paths(alone)
     assert [e.objective for e in result.evaluations] == [e.objective for e in alone.evaluations]

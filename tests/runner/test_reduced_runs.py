@@ -93,8 +93,8 @@ def test_the_circle_needs_other_independents(caplog: pytest.LogCaptureFixture) -
 def test_workers_do_not_change_a_run(name: str, workers: Any) -> None:
     budget = {"tanks": 45, "grid": 30, "circle": 60}[name]
     assert_same(
-        solve(name, max_evaluations=budget, workers=workers),
-        solve(name, max_evaluations=budget, workers=None),
+        solve(name, max_evaluations=budget, workers=workers, parallel=2),
+        solve(name, max_evaluations=budget, workers=None, parallel=2),
     )
 
 

@@ -176,7 +176,7 @@ def test_idle_workers_are_said_with_what_would_use_more() -> None:
     stream = io.StringIO()
     options: dict[str, Any] = {"simulator": slow, "workers": "threads:8", "max_evaluations": 22}
     solve_case("proposals", callback=ProgressLine(stream, every=0.0), **options)
-    assert stream.getvalue().count("Settings(proposals=8) would use more") == 1
+    assert stream.getvalue().count("parallel=8 would use more") == 1
     last = stream.getvalue().splitlines()[-1]
     [(busy, of)] = re.findall(r"(\d\.\d) of (\d) workers busy", last)
     assert 0.1 < float(busy) <= 1.0

@@ -70,6 +70,6 @@ def test_repair_workers_may_die(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_models_with_tables_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     own_simulator(monkeypatch)
-    options: dict[str, Any] = {"max_evaluations": 30, "seed": 2}
+    options: dict[str, Any] = {"max_evaluations": 30, "seed": 2, "parallel": 1}
     alone = archeng.solve(table_model(), bowl, **options)
     assert_same(archeng.solve(table_model(), bowl, workers=2, **options), alone)

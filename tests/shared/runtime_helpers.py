@@ -237,6 +237,20 @@ CASES: dict[str, dict[str, Any]] = {
         "settings": ASSISTED,
         "max_evaluations": 120,
     },
+    "proposals, batches": {
+        "objective": "waves",
+        "max_evaluations": 41,
+        "settings": ASSISTED,
+        "parallel": 4,
+        "seed": 8,
+    },
+    "outputs, proposals, batches": {
+        "model": "spring",
+        "objective": "springs",
+        "settings": ASSISTED,
+        "max_evaluations": 30,
+        "parallel": 3,
+    },
     "outputs": {
         "model": "spring",
         "objective": "springs",
@@ -265,7 +279,7 @@ CASES: dict[str, dict[str, Any]] = {
         "seed": 2,
     },
 }
-"""Without settings they are those of `PLAIN`."""
+"""Without settings they are those of `PLAIN`, without a width one call is made at a time."""
 
 
 @functools.cache
@@ -283,7 +297,7 @@ def _target() -> float:
 
 def solve_case(name: str, **options: Any) -> Result:
     """Run one of the cases; options replace those of the case."""
-    case = {"seed": 5, "settings": PLAIN, **CASES[name]}
+    case = {"seed": 5, "settings": PLAIN, "parallel": 1, **CASES[name]}
     if "target" in case:
         case["target"] = _target()
     model = MODELS[case.pop("model", "line")]()

@@ -46,13 +46,19 @@ def result() -> Result:
 
 @BOTH
 def test_workers_do_not_change_the_run(settings: Settings) -> None:
-    options: Any = {"simulated": DISC, "settings": settings, "seed": 5, "max_evaluations": 14}
+    options: Any = {
+        "simulated": DISC,
+        "settings": settings,
+        "seed": 5,
+        "max_evaluations": 14,
+        "parallel": 2,
+    }
     one = archeng.solve(plane(), disc, **options)
     assert_same(archeng.solve(plane(), disc, workers=2, **options), one)
 
 
 def test_threads_do_not_change_the_run() -> None:
-    options: Any = {"simulated": DISC, "seed": 5, "max_evaluations": 14}
+    options: Any = {"simulated": DISC, "seed": 5, "max_evaluations": 14, "parallel": 3}
     assert_same(
         archeng.solve(plane(), disc, workers="threads:2", **options),
         archeng.solve(plane(), disc, **options),

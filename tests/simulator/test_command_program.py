@@ -172,7 +172,7 @@ def test_the_program_reads_every_bit(beam: Path, values: tuple[float, float]) ->
 
 @pytest.mark.slow
 def test_the_same_run_as_the_function(beam: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"seed": 1, "max_evaluations": 24}
+    options: dict[str, Any] = {"seed": 1, "max_evaluations": 24, "parallel": 2}
     function = archeng.solve(model(), mass, **options)
     for workers in (None, "threads:2", 2):
         program = archeng.solve(

@@ -359,7 +359,7 @@ def test_same_seed_same_run() -> None:
 
 def test_worker_processes_do_not_change_the_run() -> None:
     one = archeng.solve(curved(), valley, seed=4, max_evaluations=20, workers=1)
-    two = archeng.solve(curved(), valley, seed=4, max_evaluations=20, workers=2)
+    two = archeng.solve(curved(), valley, seed=4, max_evaluations=20, workers=2, parallel=1)
     assert proposals(one) > 0
     assert trace(one) == trace(two)
     assert trace(one)[0] == trace(reference())[0][:20]

@@ -66,7 +66,7 @@ def test_workers_do_not_change_a_run_with_batches() -> None:
             seed=3,
             max_evaluations=40,
             workers=workers,
-            settings=archeng.Settings(proposals=3),
+            parallel=3,
         )
         for workers in (None, "threads:2")
     )

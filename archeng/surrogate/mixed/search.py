@@ -76,7 +76,7 @@ class MixedAssisted(Handler[MixedSearch]):
         super().__init__(parts)
         lattice = self._set.lattice
         assert lattice is not None
-        self._lattice, self._wide = lattice, parts.wide
+        self._lattice, self._wide, self._count = lattice, parts.wide, parts.proposals
         self._arch, self._features = Arch(parts), Features(self._set, parts.wide)
         self._most_explored = c.EXPLORED + int(c.EXPLORED_EACH * len(lattice.positions))
         self._closing = Closing(self._set, parts.settings, parts.limits, parts.wide)
@@ -242,7 +242,7 @@ class MixedAssisted(Handler[MixedSearch]):
         here = descent.fibres.at(x)
         chosen: list[Floats] = []
         for found in descent.search(self._starts(past, x, rng), rng, times):
-            if not found.better_than(here, least) or len(chosen) >= self._settings.proposals:
+            if not found.better_than(here, least) or len(chosen) >= self._count:
                 break
             sure = found.explicit <= c.SATISFIED
             design = self._feasible(descent.polished(found).x) if sure else None
