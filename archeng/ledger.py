@@ -99,6 +99,8 @@ class Ledger:
         Simulator calls (reused ones do not count), and those that did not end well.
     best_acceptable : CallRecord or None
         The best call that satisfies all constraints.
+    pending : list of ndarray, shape (n,)
+        Designs whose calls are under way, in an asynchronous run.
     journal : Journal or None
         Where everything is written before it is used.
     """
@@ -119,6 +121,7 @@ class Ledger:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
         self.unfinished: dict[int, CallRecord] = {}
+        self.pending: list[Floats] = []
         self.journal: Journal | None = None
         self.best_acceptable: CallRecord | None = None
         self.n_calls = self.n_failures = 0
@@ -175,6 +178,11 @@ class Ledger:
         )
         return every.taken(slice(len(self.calls)))
 
+    def known(self) -> PastCalls:
+        """Return what :meth:`arrays` has, and the designs whose calls are under way."""
+        past = self.arrays()
+        return past.and_pending(np.array(self.pending)) if self.pending else past
+
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
         index = None if design is None else self._index.get(self._key(design.x))
@@ -228,6 +236,10 @@ class Ledger:
                 known[position] = outcome
         return known
 
+    def earlier(self, design: Design) -> Call | None:
+        """Return the call of a design that an earlier run simulated, if there is one."""
+        return self._earlier.get(self._key(design.x))
+
     # -- entries ----------------------------------------------------------------------------
 
     def add(self, call: CallRecord) -> None:
@@ -268,8 +280,14 @@ class Ledger:
         """
         return (full if self._hidden is None else np.delete(full, self._hidden)).tobytes()
 
-    def forget_failed(self) -> None:
-        """Let the failed calls of the open generation be made again."""
+    def forget_failed(self, journal: Journal) -> None:
+        """Let the failed calls of the open generation be made again.
+
+        Those of an asynchronous run leave the journal, too: they will end in another order.
+        """
+        for position, call in self.unfinished.items():
+            if not call.good and call.sent:
+                journal.drop_calls(call.generation, [position])
         self.unfinished = {p: call for p, call in self.unfinished.items() if call.good}
 
     def add_unfinished(self) -> None:

@@ -306,6 +306,14 @@ _TABLE = (
         without="the number of workers; 1 if nobody knows it",
     ),
     Option(
+        "asynchronous", "bool", flag,
+        "Use each finished call at once: no generation waits for its slowest call.",
+        "As many calls as `parallel` are kept under way. For simulators whose calls take very "
+        "different times; the run then depends on the order in which calls end, which the journal "
+        "keeps. Only with ARCH.",
+        default=False,
+    ),
+    Option(
         "callback", "callable, optional", optional(takes_one),
         "Called with the Run after each generation; raise StopIteration to stop.",
         on_resume=OnResume.FREE, flag=False, section=None, pyomo=False,

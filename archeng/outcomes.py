@@ -168,14 +168,16 @@ class PastCalls:
         return self.taken(slice(-k, None))
 
     def and_pending(self, x: Floats) -> PastCalls:
-        """Return them and a design (n,) about which nothing is known yet."""
+        """Return them and a design (n,), or designs (k, n), about which nothing is known yet."""
+        points = np.atleast_2d(x)
+        k = len(points)
         return self._and(
             PastCalls(
-                x[None],
-                np.array([np.nan]),
-                np.full((1, self.simulated.shape[1]), np.nan),
-                np.full((1, self.outputs.shape[1]), np.nan),
-                None if self.slopes is None else np.full((1, *self.slopes.shape[1:]), np.nan),
+                points,
+                np.full(k, np.nan),
+                np.full((k, self.simulated.shape[1]), np.nan),
+                np.full((k, self.outputs.shape[1]), np.nan),
+                None if self.slopes is None else np.full((k, *self.slopes.shape[1:]), np.nan),
             )
         )
 

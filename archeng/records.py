@@ -66,6 +66,9 @@ class CallRecord:
     repair_open : bool
         Whether a design with other levels of the discrete variables may be nearer to what was
         sampled: the branch and bound of the repair ended at its limit.
+    sent : int
+        Number of the candidate, in the order in which they were made, from 1, in an asynchronous
+        run; 0 in others.
     """
 
     index: int
@@ -93,6 +96,7 @@ class CallRecord:
     gradients: Mapping[str, Any] = field(default_factory=dict)
     parameters_read: tuple[str, ...] = ()
     repair_open: bool = False
+    sent: int = 0
 
     @property
     def good(self) -> bool:

@@ -52,6 +52,7 @@ class Arch(Handler[ArchSearch]):
 
     handles_simulated = True
     handles_discrete = True
+    asynchronous = True
     state_type = ArchSearch
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ArchSearch:
@@ -63,6 +64,11 @@ class Arch(Handler[ArchSearch]):
         search = adapt_alpha(search, self._repairer)
         points = past.last(_REMEMBERED).points if self._settings.reuse_designs else None
         return search, sample_population(search, self._team, rng, points)
+
+    def more(self, search: A, rng: np.random.Generator, past: PastCalls, count: int) -> Population:
+        """Sample and repair further candidates."""
+        points = past.last(_REMEMBERED).points if self._settings.reuse_designs else None
+        return sample_population(search, self._team, rng, points, count)
 
     def tell(
         self,
@@ -112,10 +118,20 @@ def adapt_alpha(search: A, repairer: Repairer, weights: Floats | None = None) ->
 
 
 def sample_population(
-    search: Search, repairer: RepairsMany, rng: np.random.Generator, past: Floats | None = None
+    search: Search,
+    repairer: RepairsMany,
+    rng: np.random.Generator,
+    past: Floats | None = None,
+    count: int | None = None,
 ) -> Population:
-    """Sample and repair the candidates; ``past`` as in :func:`repair_population`."""
-    x = sample(search.state, search.parameters, rng)
+    """Sample and repair the candidates; ``past`` as in :func:`repair_population`.
+
+    ``count`` of them; None: as many as a generation has.
+    """
+    parameters = search.parameters
+    if count is not None:
+        parameters = replace(parameters, population_size=count)
+    x = sample(search.state, parameters, rng)
     return repair_population(search, repairer, x, past)
 
 

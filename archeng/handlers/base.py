@@ -108,11 +108,12 @@ class HandlerParts:
     limits: Limits  # of the simulated constraints
     taught: bool = False  # whether earlier runs have taught models of outputs
     width: int = 1  # calls that are made at a time
+    asynchronous: bool = False  # whether a design is made whenever a worker is idle
 
     @property
     def proposals(self) -> int:
         """Designs that models propose at a time."""
-        return self.settings.proposals_at(self.width)
+        return 1 if self.asynchronous else self.settings.proposals_at(self.width)
 
     def options(self, kind: type[T]) -> T:
         """Return ``settings.handler_options`` as a dataclass, which checks them.
@@ -141,6 +142,7 @@ class Handler(ABC, Generic[S]):
     outside: ClassVar[bool] = False  # whether designs that violate constraints are simulated
     handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
     handles_discrete: ClassVar[bool] = False  # whether it handles integers, choices, categories
+    asynchronous: ClassVar[bool] = False  # whether it learns from candidates as they come back
     multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -181,6 +183,24 @@ class Handler(ABC, Generic[S]):
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
+
+    # -- asynchronous runs: candidates are made while others are away -------------------------
+
+    def more(self, search: S, rng: np.random.Generator, past: PastCalls, count: int) -> Population:
+        """Make candidates for ``count`` idle workers, while those of the last `ask` are away.
+
+        ``past`` has designs that are away, without outcomes. By default as if they had told
+        nothing: the state stays as it is.
+        """
+        return self.ask(search, rng, past)[1]
+
+    def found(self, search: S) -> S:
+        """Note that the best design is one of which CMA-ES has not heard."""
+        return search
+
+    def waits(self, search: S) -> bool:
+        """Whether nothing follows from proposals before the first of them is back."""
+        return False
 
     def stop(self, search: S) -> StopReason | None:
         """Return why nothing more is expected of this restart; None leaves it to CMA-ES's tests."""

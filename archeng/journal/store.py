@@ -171,6 +171,13 @@ class Journal:
         if time.monotonic() - self._emptied > _SLOW:
             self._empty_log()
 
+    def drop_calls(self, generation: int, positions: Sequence[int]) -> None:
+        """Forget calls, which will be made again."""
+        for position in positions:
+            self._execute(
+                "DELETE FROM calls WHERE generation = ? AND position = ?", generation, position
+            )
+
     def add_generation(self, generation: int, record: Mapping[str, Any], state: Any) -> None:
         """Store a finished generation and the state of the run after it, as one step."""
         row, text = (generation, dumps(record)), dumps(state)

@@ -44,6 +44,7 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
             limits,
             setup.lessons is not None,
             options.parallel,
+            options.asynchronous,
         ),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,

@@ -16,6 +16,11 @@ from archeng.runner.failures import mistaken
 from archeng.runner.generation import Candidate, OpenGeneration
 from archeng.simulator import Asked, Call, Design, Evaluator, Gate
 
+_CANCELLED = (
+    "The executor cancelled calls that it had taken. Finished calls are kept; with a journal, "
+    "resume with another executor."
+)
+
 
 class Dispatcher:
     """Makes the calls of a generation."""
@@ -64,10 +69,7 @@ class Dispatcher:
                     if answer is None and stopping:
                         return  # the generation stays open
                     if answer is None:
-                        raise ExecutorError(
-                            "The executor cancelled calls that it had taken. Finished calls are "
-                            "kept; with a journal, resume with another executor."
-                        )
+                        raise ExecutorError(_CANCELLED)
                     p, outcome = answer
                     if first and outcome.mistake:
                         call = self._record(generation, p, outcome, violations[p])
@@ -117,6 +119,46 @@ class Dispatcher:
         outcome = known or self._asked.completed(told, design.x)
         return self._taken(generation, position, outcome, violation)
 
+    # -- one call after the other, for asynchronous runs --------------------------------------
+
+    def checked(self, candidate: Candidate) -> tuple[float, Call | None]:
+        """Return a design's violation, and its outcome if an earlier run has simulated it."""
+        design, violation = self._gated(candidate)
+        known = self._ledger.earlier(design)
+        return violation, known
+
+    def begin(self, number: int, candidate: Candidate) -> None:
+        """Begin a call of a candidate, by its number."""
+        assert self._evaluator is not None
+        assert candidate.design is not None
+        self._evaluator.submit(number, candidate.design)
+
+    def ended(self) -> tuple[int, Call]:
+        """Return the number and the outcome of the next call that ends."""
+        assert self._evaluator is not None
+        answer = self._evaluator.next()
+        if answer is None:
+            raise ExecutorError(_CANCELLED)
+        return answer
+
+    def written(
+        self,
+        generation: OpenGeneration,
+        outcome: Call,
+        violation: float,
+        position: int,
+        number: int,
+    ) -> CallRecord:
+        """Return the record of a finished call of the only candidate of a generation, durable.
+
+        ``position`` is that of the call in its generation, ``number`` that of the candidate.
+        """
+        call = replace(self._record(generation, 0, outcome, violation), sent=number)
+        if outcome.mistake and self._ledger.n_calls == 0:
+            raise mistaken(call, self._ledger.calls) from outcome.cause
+        self._keep(position, call, outcome)
+        return call
+
     def close(self) -> None:
         """Give up the workers."""
         if self._evaluator is not None:
@@ -143,11 +185,15 @@ class Dispatcher:
     ) -> CallRecord:
         """Return the record of a finished call, durable before it is used."""
         call = self._record(generation, position, outcome, violation)
+        self._keep(position, call, outcome)
+        return call
+
+    def _keep(self, position: int, call: CallRecord, outcome: Call) -> None:
+        """Write a call down, and say that it failed, if so."""
         if self._ledger.journal is not None:
             self._ledger.journal.add_call(position, call)
         if self._on_failure is not None and not outcome.good:
             self._on_failure(outcome)
-        return call
 
     def _record(
         self, generation: OpenGeneration, position: int, outcome: Call, violation: float

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from archeng.errors import SimulatorError
 from archeng.records import CallRecord
-from archeng.simulator import CallStatus
+from archeng.simulator import CallStatus, FailurePolicy
+from archeng.strategy import StopReason
+
+logger = logging.getLogger("archeng")
 
 _SHOWN = 30  # entries of a design in a message
 _WHAT = {
@@ -52,6 +56,17 @@ def all_failed(
     """
     calls = [*evaluations, *stored.values()]
     return bool(positions) and stored.keys() >= set(positions) and not any(e.good for e in calls)
+
+
+def after_failure(
+    call: CallRecord, policy: FailurePolicy, n_failures: int, evaluations: Sequence[CallRecord]
+) -> StopReason | None:
+    """Return why a run should stop after a call that did not end well; or raise, if it is to."""
+    logger.info("call %d: %s", call.index, call.message.strip())
+    if policy.on_failure == "raise":
+        raise failure("A call", call, evaluations)
+    many = policy.max_failures is not None and n_failures > policy.max_failures
+    return StopReason.MAX_FAILURES if many else None
 
 
 def how_to_go_on(journal: Path) -> str:

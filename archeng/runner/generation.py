@@ -60,6 +60,7 @@ class OpenGeneration:
     positions: tuple[int, ...]  # of the candidates that have to be simulated
     repair_seconds: float  # that sampling and repairing took
     row_numbers: Integers  # by which records name rows, of each row of the feasible set
+    call_seconds: float | None = None  # of all calls since the last one; None: of its own calls
 
     @property
     def size(self) -> int:
@@ -100,6 +101,28 @@ def open_generation(
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
     """
+    candidates = candidates_of(population, feasible_set, outside)
+    plan = ledger.plan([candidate.design for candidate in candidates])
+    candidates = [
+        candidate if call is None else replace(candidate, known=call.objective)
+        for candidate, call in zip(candidates, plan.known, strict=True)
+    ]
+    return OpenGeneration(
+        number=number,
+        restart=restart,
+        first_index=len(ledger.calls),
+        population=population,
+        candidates=tuple(candidates[: plan.end]),
+        positions=plan.positions,
+        repair_seconds=repair_seconds,
+        row_numbers=feasible_set.row_numbers,
+    )
+
+
+def candidates_of(
+    population: Population, feasible_set: FeasibleSet, outside: bool
+) -> list[Candidate]:
+    """Return the candidates of a population, with designs where there is one to simulate."""
     fs, repairs = feasible_set, population.repairs
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
@@ -110,18 +133,7 @@ def open_generation(
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
-    plan = ledger.plan(designs)
-    known = (None if call is None else call.objective for call in plan.known)
-    return OpenGeneration(
-        number=number,
-        restart=restart,
-        first_index=len(ledger.calls),
-        population=population,
-        candidates=tuple(map(Candidate, sampled, designs, repairs, known))[: plan.end],
-        positions=plan.positions,
-        repair_seconds=repair_seconds,
-        row_numbers=fs.row_numbers,
-    )
+    return list(map(Candidate, sampled, designs, repairs))
 
 
 def told_answers(

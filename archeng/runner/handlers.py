@@ -65,12 +65,13 @@ def make_handler(
     limits: Limits | None = None,
     taught: bool = False,
     width: int = 1,
+    asynchronous: bool = False,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
     simulated constraints; ``taught``: earlier runs have taught models of outputs; ``width`` calls
-    are made at a time.
+    are made at a time, each used at once if the run is ``asynchronous``.
 
     Raises
     ------
@@ -81,8 +82,13 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width)
+    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width, asynchronous)
     handler = HANDLERS[settings.handler](parts)
+    if asynchronous and not handler.asynchronous:
+        raise SettingsError(
+            f"handler={settings.handler!r} learns from whole generations only; asynchronous=True "
+            'needs "arch".'
+        )
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "

@@ -39,6 +39,7 @@ class Options:
     restarts: int = 0
     population_size: int | None = None  # None: as it suits n and the width
     parallel: int = 1  # the declared width: calls that are made at a time
+    asynchronous: bool = False  # whether each finished call is used at once
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
 

@@ -87,6 +87,22 @@ class Account:
     n_restarts: int  # begun after the first search
     ended: Sequence[StopReason]  # of the restarts that have ended
 
+    @classmethod
+    def of(cls, run: Any) -> Account:
+        """Return it of a `Run`."""
+        return cls(
+            feasible_set=run.feasible_set,
+            texts=run._texts,
+            ledger=run.ledger,
+            options=run.options,
+            settings=run.settings,
+            seed=run.seed,
+            stop_reason=run.stop_reason or StopReason.INTERRUPTED,
+            wide=run.search.wide,
+            n_restarts=run.state.restarts.number,
+            ended=run.state.restarts.ended,
+        )
+
 
 @one_thread
 def make_result(run: Account) -> Result:
@@ -207,7 +223,9 @@ def make_generation(
         n_active=search.n_active,
         repairs=dict(Counter(r.kind.value for r in generation.population.repairs)),
         repair_seconds=generation.repair_seconds,
-        simulator_seconds=sum(call.seconds for call in calls.values()),
+        simulator_seconds=sum(call.seconds for call in calls.values())
+        if generation.call_seconds is None
+        else generation.call_seconds,
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from archeng.distribution import distribution_from_covariance
 from archeng.model import FeasibleSet, compile_model, rechosen
 from archeng.runner.assemble import make_search
+from archeng.runner.flow import Flow
 from archeng.runner.options import start_distribution
 from archeng.runner.restarting import RestartingSearch
 from archeng.runner.setup import Setup
@@ -83,5 +84,6 @@ def _carried(
         restarts=replace(restarts, points=points),
         choice=new.choice,
         anchor=None,
+        flow=None if state.flow is None else Flow(made=state.flow.made),
     )
     return state, search, team

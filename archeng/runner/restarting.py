@@ -124,6 +124,15 @@ class RestartingSearch:
         return replace(state, search=search), population
 
     @one_thread
+    def more(self, state: RunState, known: PastCalls, count: int) -> Population:
+        """Make candidates for so many idle workers, while others of the generation are away."""
+        return self.handler.more(state.search, state.rng, known, count)
+
+    def found(self, state: RunState) -> RunState:
+        """Note that the best design is a proposal of which CMA-ES has not heard."""
+        return replace(state, search=self.handler.found(state.search))
+
+    @one_thread
     def tell(
         self, state: RunState, population: Population, outcomes: Outcomes, known: PastCalls
     ) -> RunState:

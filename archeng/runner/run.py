@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,15 @@ from archeng.journal import Journal, readable
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
-from archeng.runner.failures import all_failed, check_first_calls, failure, how_to_go_on
+from archeng.runner.failures import after_failure, all_failed, check_first_calls, how_to_go_on
 from archeng.runner.generation import Candidate, OpenGeneration, open_generation, told_answers
 from archeng.runner.outcome import Account, make_generation, make_result
 from archeng.runner.rechoice import changed_search
 from archeng.runner.setup import Setup, new_setup, stored_setup
 from archeng.runner.signals import Interruption
 from archeng.runner.state import OpenedState, RunState, stored, stored_opened
-from archeng.runner.stored import latest_note, note_resumed, reopen, restore
+from archeng.runner.stored import latest_note, note_resumed, reopen, reopen_stream, restore
+from archeng.runner.stream import Hooks, Stream
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 
@@ -120,18 +121,24 @@ class Run:
         self.evaluations, self.history = self.ledger.calls, self.ledger.generations
         self._interruption = Interruption()
         self._open: OpenGeneration | None = None
+        self._made: list[Any] = []  # candidates of an asynchronous run that its journal has
         self._calls: dict[int, CallRecord] = {}  # of the open generation, by position
 
     def _start_workers(self, setup: Setup) -> None:
         self._dispatcher = make_dispatcher(setup, self.ledger, self.search, self._begin)
         self.n_workers = self._dispatcher.n_workers
+        self._stream: Stream | None = None
+        if self.options.asynchronous:
+            add, early = partial(self._add, -1), self._early_reason
+            hooks = Hooks(add, self._close_generation, early)
+            self._stream = Stream(self, self._dispatcher, hooks, self._made)
 
     def _stand_where_it_stood(self, journal: Journal, retry_failed: bool) -> None:
         """Stand where the journal's last finished generation stood, or after its candidates."""
         handler = self.search.handler
         self.state = restore(journal, self.ledger, self.feasible_set, handler.state_type)
         if retry_failed:
-            self.ledger.forget_failed()
+            self.ledger.forget_failed(journal)
         self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
         self.stop_reason = self.state.stop_reason or self._budget_reason()
@@ -139,6 +146,9 @@ class Run:
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
+            return
+        if self.options.asynchronous:
+            self._made = reopen_stream(journal, self.state, self.ledger)
             return
         opened = reopen(journal, self.state)
         if opened is not None:
@@ -179,20 +189,7 @@ class Run:
 
     def result(self) -> Result:
         """Return the result so far; the run may go on afterwards."""
-        return make_result(
-            Account(
-                feasible_set=self.feasible_set,
-                texts=self._texts,
-                ledger=self.ledger,
-                options=self.options,
-                settings=self.settings,
-                seed=self.seed,
-                stop_reason=self.stop_reason or StopReason.INTERRUPTED,
-                wide=self.search.wide,
-                n_restarts=self.state.restarts.number,
-                ended=self.state.restarts.ended,
-            )
-        )
+        return make_result(Account.of(self))
 
     # -- ask and tell ---------------------------------------------------------------------
 
@@ -202,6 +199,8 @@ class Run:
         Asking again before :meth:`tell` returns the same candidates. There are fewer of them
         if the budget does not allow a whole generation, and none once the run has stopped.
         """
+        if self._stream is not None:
+            raise SettingsError("ask() and tell() are for runs without asynchronous=True.")
         if self._open is None and self.stopped:
             return []
         return self._dispatcher.shown(self._generation())
@@ -218,7 +217,7 @@ class Run:
         for p in generation.positions:
             call = self._dispatcher.settle(generation, p, answers[p])
             reason = self._add(p, call) or reason
-        self._close_generation(generation, reason)
+        self._close_generation(generation, self._calls, reason)
 
     # -- running --------------------------------------------------------------------------
 
@@ -226,8 +225,13 @@ class Run:
         """Run one generation: sample, repair, simulate, rank, update."""
         if self.simulator is None:
             raise SettingsError("This run has no simulator: use ask() and tell().")
-        if self.stopped:
-            return
+        if self._stream is not None and not self.stopped:
+            self._stream.step()
+        elif not self.stopped:
+            self._whole_generation()
+
+    def _whole_generation(self) -> None:
+        """Run one generation, all of whose calls are waited for."""
         generation, ledger = self._generation(), self.ledger
         early = len(ledger.generations) < 2
         if early and all_failed(ledger.calls, ledger.unfinished, generation.positions):
@@ -235,7 +239,7 @@ class Run:
         reason = self._simulate(generation)
         if early and reason is None:
             check_first_calls(ledger.calls, generation.size)
-        self._close_generation(generation, reason)
+        self._close_generation(generation, self._calls, reason)
 
     def run(self) -> Result:
         """Run until a stopping condition holds."""
@@ -319,27 +323,27 @@ class Run:
             return StopReason.TARGET
         if call.good:
             return None
-        logger.info("call %d: %s", call.index, call.message.strip())
-        policy = self._runtime.policy
-        if policy.on_failure == "raise":
-            raise failure("A call", call, self.evaluations)
-        many = policy.max_failures is not None and self.n_failures > policy.max_failures
-        return StopReason.MAX_FAILURES if many else None
+        return after_failure(call, self._runtime.policy, self.n_failures, self.evaluations)
 
-    def _close_generation(self, generation: OpenGeneration, reason: StopReason | None) -> None:
+    def _close_generation(
+        self,
+        generation: OpenGeneration,
+        calls: Mapping[int, CallRecord],
+        reason: StopReason | None,
+    ) -> None:
         """Rank and update, unless the generation was cut short; then tests, journal, callback."""
         if generation.cut_short:
             reason = reason or StopReason.MAX_EVALUATIONS
         begin = time.perf_counter()
         options, ledger, before = self.options, self.ledger, self.state.search
-        outcomes = generation.outcomes(self._calls, ledger, options.sign)
+        outcomes = generation.outcomes(calls, ledger, options.sign)
         if reason is None:
             self.state = self.search.tell(
-                self.state, generation.population, outcomes, ledger.arrays()
+                self.state, generation.population, outcomes, ledger.known()
             )
         seconds = time.perf_counter() - begin
         record = make_generation(
-            generation, before, ledger, options.sign, outcomes.objectives, self._calls, seconds
+            generation, before, ledger, options.sign, outcomes.objectives, calls, seconds
         )
         ledger.generations.append(record)
         logger.debug("%s", record)
@@ -376,21 +380,16 @@ class Run:
         except StopIteration:
             self.stop_reason = self.stop_reason or StopReason.CALLBACK
 
-    # -- time and budget --------------------------------------------------------------------
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._begin
-
     def _stamped(self) -> RunState:
         """Return the state with the time that has passed."""
-        return replace(self.state, elapsed=self._elapsed())
+        return replace(self.state, elapsed=time.monotonic() - self._begin)
 
     def _early_reason(self) -> StopReason | None:
         """Why a generation under way should be left open: the user, or the time."""
         if self._interruption.requested:
             return StopReason.INTERRUPTED
-        limit = self.options.max_time
-        return StopReason.MAX_TIME if limit is not None and self._elapsed() >= limit else None
+        limit, elapsed = self.options.max_time, time.monotonic() - self._begin
+        return StopReason.MAX_TIME if limit is not None and elapsed >= limit else None
 
     def _budget_reason(self) -> StopReason | None:
         """Why no further generation should begin: the user, the calls, or the time."""

@@ -39,6 +39,7 @@ def solve(
     restarts: int = 0,
     population_size: int | Literal["auto"] = "auto",
     parallel: int | None = None,
+    asynchronous: bool = False,
     callback: Callable[[Run], None] | None = None,
     settings: Settings | None = None,
     simulator_takes: SimulatorTakes = "design",

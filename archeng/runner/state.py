@@ -15,6 +15,7 @@ from archeng.codec import OMITTED, decode, encode
 from archeng.distribution import Floats
 from archeng.handlers import Population, Search
 from archeng.model import Choice
+from archeng.runner.flow import Flow
 from archeng.strategy import Bipop, History, Regime, StopReason
 
 
@@ -68,6 +69,8 @@ class RunState:
         is nothing to solve.
     choice : Choice or None
         The independent variables, if they are no longer those with which the run began.
+    flow : Flow or None
+        The candidates on their way, of an asynchronous run.
     """
 
     generation: int
@@ -79,6 +82,7 @@ class RunState:
     elapsed: float = 0.0
     anchor: Floats | None = field(default=None, metadata=OMITTED)
     choice: Choice | None = field(default=None, metadata=OMITTED)
+    flow: Flow | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -320,6 +320,22 @@ def reopen(journal: Journal, state: RunState) -> OpenedState | None:
     return opened
 
 
+def reopen_stream(journal: Journal, state: RunState, ledger: Ledger) -> list[Any]:
+    """Return the candidates that an asynchronous run made since the state, as plain data.
+
+    If all calls of its beginning failed, they are forgotten: to use them would only repeat the
+    error with which the run ended.
+    """
+    failed = [p for p, call in ledger.unfinished.items() if not call.good]
+    if state.generation == 0 and failed and len(failed) == len(ledger.unfinished):
+        journal.drop_calls(0, failed)
+        ledger.unfinished = {}
+    data = journal.candidates()
+    if data is None or data["generation"] != state.generation:
+        return []
+    return list(data["made"])
+
+
 def _check_shapes(search: Search, n: int, lattice: Lattice | None) -> None:
     """Raise if arrays that every search has are not those of n variables, some on a lattice."""
     fresh = initial_state(initial_distribution(np.zeros(n), np.ones(n)), lattice)

@@ -111,13 +111,15 @@ def retry_counts(name: str, value: Any) -> dict[CallStatus, int]:
 
 
 class Evaluator:
-    """Simulates the designs of one generation after the other on a pool.
+    """Simulates the designs of one generation after the other on a pool, or whatever is submitted.
 
     Every answer must be what is ``asked``.
     """
 
     def __init__(self, pool: Pool, policy: FailurePolicy, asked: Asked) -> None:
         self._pool, self._policy, self._asked = pool, policy, asked
+        self._designs: dict[int, Design] = {}  # under way, by key
+        self._attempts: dict[int, int] = {}
         self._stopping = False
 
     def simulate(
@@ -132,25 +134,35 @@ class Evaluator:
         self._stopping = False
         try:
             for group in (designs[:alone], designs[alone:]):
-                if not self._stopping:
-                    yield from self._outcomes(dict(group))
+                if self._stopping:
+                    continue
+                for key, design in group:
+                    self.submit(key, design)
+                while (finished := self.next()) is not None:
+                    yield finished
         finally:
             self._pool.abandon()
+            self._designs, self._attempts = {}, {}
 
-    def _outcomes(self, designs: Mapping[int, Design]) -> Generator[tuple[int, Call], None, None]:
-        attempts = dict.fromkeys(designs, 0)
-        for key, design in designs.items():
-            self._pool.submit(key, design)
+    def submit(self, key: int, design: Design) -> None:
+        """Take a design; it may have to wait for a worker."""
+        self._designs[key], self._attempts[key] = design, 0
+        self._pool.submit(key, design)
+
+    def next(self) -> tuple[int, Call] | None:
+        """Return the next (key, outcome) that is final; None if there is nothing to wait for."""
         while (finished := self._pool.next()) is not None:
             key, outcome = finished
-            attempts[key] += 1
-            counted = replace(outcome, attempts=attempts[key])
-            outcome = self._asked.completed(counted, designs[key].x)
+            self._attempts[key] += 1
+            counted = replace(outcome, attempts=self._attempts[key])
+            outcome = self._asked.completed(counted, self._designs[key].x)
             if self._policy.again(outcome) and not self._stopping:
                 logger.info("call %s, repeated: %s", outcome.status, outcome.summary)
-                self._pool.submit(key, designs[key])
+                self._pool.submit(key, self._designs[key])
             else:
-                yield key, outcome
+                del self._designs[key], self._attempts[key]
+                return key, outcome
+        return None
 
     def cancel_waiting(self) -> None:
         """Begin no further call of this generation; those under way are still yielded."""

@@ -1,6 +1,6 @@
 """Models of the objective: where the next simulation is likely to pay."""
 
-from archeng.surrogate.assisted import Assisted
+from archeng.surrogate.assisted import Assisted, clipped
 from archeng.surrogate.data import Frame, frame_at
 from archeng.surrogate.evidence import Neighbourhood, Optimality, best_evidence
 from archeng.surrogate.mixed.closing import mixed_evidence
@@ -16,6 +16,7 @@ __all__ = [
     "Neighbourhood",
     "Optimality",
     "best_evidence",
+    "clipped",
     "frame_at",
     "gradients",
     "mixed_evidence",

@@ -37,6 +37,7 @@ class Assisted(Handler[AssistedSearch]):
     """ARCH with proposals by models of the objective, as a handler."""
 
     handles_simulated = True
+    asynchronous = True
     state_type = AssistedSearch
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -95,10 +96,7 @@ class Assisted(Handler[AssistedSearch]):
         if population.proposed and search.phase is Phase.START:
             search = rounds.after_start(search, self._only_local)
         elif population.proposed and search.local is not None:
-            local = self._local.judged(
-                search.local, float(outcomes.objectives[0]), outcomes.simulated[0]
-            )
-            search = rounds.after_trial(search, local, only_local=self._only_local)
+            search, surpassed = self._after_trial(search, population, outcomes)
         elif population.proposed:
             search = rounds.after_proposals(search, lowest, self._settings)
         else:
@@ -117,6 +115,31 @@ class Assisted(Handler[AssistedSearch]):
     def stop(self, search: AssistedSearch) -> StopReason | None:
         """Return why nothing more is expected of this restart, if that is so."""
         return search.ended
+
+    # -- asynchronous runs --------------------------------------------------------------------
+
+    def more(
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls, count: int
+    ) -> Population:
+        """Make candidates for idle workers: what would be next if designs away told nothing."""
+        if search.phase is Phase.LOCAL and search.local is not None:
+            local = self._local.advanced(replace(search.local, trial=None), past)
+            if local.trial is not None:
+                return proposed([as_it_is(local.trial.design)])
+        best = self._best(search, past)
+        if search.phase is Phase.PROPOSE and best is not None:
+            _, population = self._proposals(search, rng, past, best)
+            if population is not None:
+                return population
+        return self._arch.more(search, rng, past, count)
+
+    def found(self, search: AssistedSearch) -> AssistedSearch:
+        """Note that the best design is a proposal that CMA-ES does not know."""
+        return replace(search, inject=True)
+
+    def waits(self, search: AssistedSearch) -> bool:
+        """Whether the design of the local search, or the start, has to be back."""
+        return search.phase is not Phase.PROPOSE
 
     # -- proposals by a model of the objective ------------------------------------------------
 
@@ -180,6 +203,18 @@ class Assisted(Handler[AssistedSearch]):
         assert local.trial is not None
         more = self._local.companions(local, past, self._count - 1)
         return proposed([as_it_is(x) for x in (local.trial.design, *more)])
+
+    def _after_trial(
+        self, search: AssistedSearch, population: Population, outcomes: Outcomes
+    ) -> tuple[AssistedSearch, bool]:
+        """Judge the design of the local search; say whether another one was better before it."""
+        local = search.local
+        assert local is not None
+        assert local.trial is not None
+        if not np.array_equal(population.repairs[0].x, local.trial.design):
+            return replace(search, inject=True, phase=Phase.CONSULT), True
+        local = self._local.judged(local, float(outcomes.objectives[0]), outcomes.simulated[0])
+        return rounds.after_trial(search, local, only_local=self._only_local), False
 
     def _consulted(
         self, search: AssistedSearch, past: PastCalls, surpassed: bool

@@ -69,6 +69,7 @@ class MixedAssisted(Handler[MixedSearch]):
 
     handles_simulated = True
     handles_discrete = True
+    asynchronous = True
     multistart = True
     state_type = MixedSearch
 
@@ -123,6 +124,24 @@ class MixedAssisted(Handler[MixedSearch]):
         """Return why nothing more is expected of this restart, if that is so."""
         return search.ended
 
+    def more(
+        self, search: MixedSearch, rng: np.random.Generator, past: PastCalls, count: int
+    ) -> Population:
+        """Make candidates for idle workers: what would be next if designs away told nothing."""
+        if search.designs is not None:
+            planned = self._planned(search, past, rng)
+            if planned.designs is not None:
+                return proposed([as_it_is(x) for x in planned.designs])
+        return self._arch.more(search, rng, past, count)
+
+    def found(self, search: MixedSearch) -> MixedSearch:
+        """Note that the best design is a proposal that CMA-ES does not know."""
+        return replace(search, inject=True)
+
+    def waits(self, search: MixedSearch) -> bool:
+        """Whether the design of the local search has to be back."""
+        return search.kind is TrialKind.LOCAL
+
     def _judged(
         self, search: MixedSearch, population: Population, outcomes: Outcomes, past: PastCalls
     ) -> MixedSearch:
@@ -134,7 +153,10 @@ class MixedAssisted(Handler[MixedSearch]):
         held = self._limits.hold(outcomes.simulated[:1]).all()
         careful = search.careful / 2 if held else c.MARGIN
         local = search.local
-        if search.kind is TrialKind.LOCAL and local is not None:
+        first = search.designs is not None and np.array_equal(
+            population.repairs[0].x, search.designs[0]
+        )
+        if search.kind is TrialKind.LOCAL and local is not None and first:
             local = self._closing.judged(local, population.repairs[0].x, outcomes)
         better = improved and search.kind not in (TrialKind.LOCAL, TrialKind.NEAR)
         radius = search.radius
