@@ -8,12 +8,10 @@ the reference are made from it. How the method works inside is in `archeng.setti
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -30,6 +28,7 @@ from archeng.checks import (
     shown,
     takes_one,
 )
+from archeng.earlier_options import earlier_data, journals, names_of_columns
 from archeng.errors import SettingsError
 from archeng.model import IMPORT_HINTS, Sense
 from archeng.settings import Settings
@@ -38,7 +37,6 @@ from archeng.simulator import OnFailure, check_workers, retry_counts
 SimulatorTakes = Literal["design", "model"]
 
 _LARGEST_SEED = 2**128 - 1  # that of NumPy's own entropy, which results show as their seed
-_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have for a journal
 
 
 class OnResume(Enum):
@@ -89,73 +87,6 @@ def _one_of(literal: Any) -> dict[str, Any]:
 def _anything(name: str, value: Any) -> Any:
     """Return a value that only the model can check."""
     return value
-
-
-def _journals(name: str, value: Any) -> tuple[Path, ...]:
-    if isinstance(value, str | os.PathLike):
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        raise SettingsError(f"{name} must be a list of paths of journals, got {shown(value)}.")
-    paths = tuple(file_path(name, path) for path in value)
-    for path in paths:
-        if path.suffix.lower() in _TABLES:
-            raise SettingsError(
-                f"{name}: {path} is a table, not a journal. reuse= takes the SQLite file that "
-                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
-                "table, give the journal that it was made from."
-            )
-    return paths
-
-
-def _earlier_data(name: str, value: Any) -> tuple[Any, ...]:
-    """Return sources of earlier designs: results, DataFrames, lists of pairs, and paths."""
-    if _is_source(value):
-        value = (value,)
-    elif isinstance(value, list | tuple) and value and all(_is_pair(entry) for entry in value):
-        value = (list(value),)
-    if isinstance(value, list | tuple):
-        sources = [_source(name, entry) for entry in value]
-        if all(source is not None for source in sources):
-            return tuple(sources)
-    raise SettingsError(
-        f"{name} must be the path of a CSV file or of a journal, a DataFrame, a Result, a list of "
-        f"(design, value) pairs, or a list of these; got {shown(value)}."
-    )
-
-
-def _source(name: str, value: Any) -> Any:
-    """Return one source of earlier designs, paths as paths; None if it is none."""
-    if isinstance(value, str | os.PathLike):
-        path = file_path(name, value)
-        if path.suffix.lower() in (".xlsx", ".parquet", ".json"):
-            raise SettingsError(
-                f"{name}: {path} cannot be read; give a CSV file, or a DataFrame: "
-                "pandas.read_excel(...)."
-            )
-        return path
-    pairs = isinstance(value, list | tuple) and all(_is_pair(entry) for entry in value)
-    return value if pairs or _is_source(value) else None
-
-
-def _is_source(value: Any) -> bool:
-    frame = hasattr(value, "columns") and hasattr(value, "itertuples")
-    return isinstance(value, str | os.PathLike) or hasattr(value, "evaluations") or frame
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and not _is_source(value[0])
-
-
-def _names_of_columns(name: str, value: Any) -> dict[str, str]:
-    texts = isinstance(value, Mapping) and all(
-        isinstance(word, str) and word for pair in value.items() for word in pair
-    )
-    if value is not None and not texts:
-        raise SettingsError(
-            f"{name} must map names of the model to columns of the table, such as "
-            f'{{"thickness": "t_mm", "objective": "mass"}}; got {shown(value)}.'
-        )
-    return dict(value or {})
 
 
 def _population(name: str, value: Any) -> int | None:
@@ -367,14 +298,14 @@ _TABLE = (
         "SQLite file that keeps every call; a run that dies goes on with resume.",
     ),
     Option(
-        "reuse", "sequence of paths", _journals,
+        "reuse", "sequence of paths", journals,
         "Journals of earlier runs, whose finished designs are not simulated again.",
         "A run that is not the same as that of a journal (another seed, other constraints) also "
         "takes it as `data`.",
         default=(), on_resume=OnResume.FREE,
     ),
     Option(
-        "data", "sequence of tables, results or journals", _earlier_data,
+        "data", "sequence of tables, results or journals", earlier_data,
         "Earlier designs that teach the models and say where to begin: CSV files, journals.",
         "Also a `DataFrame`, a `Result`, or a list of `(design, value)` pairs, and lists of these. "
         "Of the same simulator or of a similar one; constraints, objective and values of "
@@ -383,7 +314,7 @@ _TABLE = (
         default=(),
     ),
     Option(
-        "data_columns", "mapping of texts, optional", _names_of_columns,
+        "data_columns", "mapping of texts, optional", names_of_columns,
         "What the columns of `data` are called: {name in the model: name in the table}.",
         'Such as `{"thickness": "t_mm", "objective": "mass"}`; columns of the same names are found '
         "by themselves.",

@@ -83,20 +83,9 @@ def new(
     if describe:
         _list(all_templates, as_json)
         return 0
-    if name is None:
-        raise StudyFileError(
-            "A new study needs a name, such as `archeng new my_study`. Templates: "
-            f"{', '.join(all_templates)}; `archeng new --list` describes them."
-        )
-    if template not in all_templates:
-        hint = did_you_mean(template, all_templates, 0.6)
-        names = ", ".join(all_templates)
-        raise StudyFileError(f"There is no template {template!r}; there are {names}.{hint}")
-    with contextlib.ExitStack() as stack:
-        chosen, study = all_templates[template], Path(directory) / name
-        if data is not None:
-            chosen = stack.enter_context(guessed_study(Path(data)))
-        replaced = instantiate(chosen, name, study.parent, force)
+    with _chosen(all_templates, name, template, data) as chosen:
+        study = Path(directory) / str(name)
+        replaced = instantiate(chosen, str(name), study.parent, force)
         if as_json:
             files = [str(study / file) for file in files_of(chosen)]
             made = {"study": str(study), "template": chosen.name, "files": files}
@@ -104,6 +93,24 @@ def new(
         else:
             write(_made(chosen, study, replaced))
     return 0
+
+
+def _chosen(
+    all_templates: dict[str, Path], name: str | None, template: str, data: str | None
+) -> contextlib.AbstractContextManager[Path]:
+    """Return the template, or one that is made of a table of earlier designs."""
+    if name is None:
+        raise StudyFileError(
+            "A new study needs a name, such as `archeng new my_study`. Templates: "
+            f"{', '.join(all_templates)}; `archeng new --list` describes them."
+        )
+    if data is not None:
+        return guessed_study(Path(data))
+    if template not in all_templates:
+        hint = did_you_mean(template, all_templates, 0.6)
+        names = ", ".join(all_templates)
+        raise StudyFileError(f"There is no template {template!r}; there are {names}.{hint}")
+    return contextlib.nullcontext(all_templates[template])
 
 
 def templates() -> dict[str, Path]:

@@ -31,8 +31,8 @@ from archeng.runner.data_tables import TABLE_ENDINGS, csv_table, frame_table, pa
 from archeng.runner.reading import read_journal
 from archeng.runner.stored import fingerprint
 from archeng.simulator import output_vector
+from archeng.surrogate.belief import knows_itself
 from archeng.surrogate.data import frame_at
-from archeng.surrogate.taught import knows_itself
 
 logger = logging.getLogger("archeng")
 

@@ -141,14 +141,7 @@ def new_setup(
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     known = _earlier(model, runtime, asked(feasible_set, options))
     learned = _learned(runtime, model, feasible_set, options, number)
-    first = start_point(model, feasible_set, start)
-    if start is not None:
-        feasible_set.begin_at(full_start(model, start))
-    wide = start_distribution(model, feasible_set, sigma)
-    if start is None:
-        first = learned.start_in(wide, first)
-    if first is not None:
-        wide = replace(wide, mean=first)
+    first, wide = _begin(model, feasible_set, start, sigma, learned)
     return Setup(
         model=model,
         simulator=call,
@@ -169,6 +162,19 @@ def new_setup(
         if runtime.journal is not None
         else {},
     )
+
+
+def _begin(
+    model: Model, feasible_set: FeasibleSet, start: Any, sigma: Any, learned: EarlierData
+) -> tuple[Floats | None, Distribution]:
+    """Return where the run begins, if that is known, and the initial distribution."""
+    first = start_point(model, feasible_set, start)
+    if start is not None:
+        feasible_set.begin_at(full_start(model, start))
+    wide = start_distribution(model, feasible_set, sigma)
+    if start is None:
+        first = learned.start_in(wide, first)
+    return first, wide if first is None else replace(wide, mean=first)
 
 
 def _learned(

@@ -57,7 +57,7 @@ def solve(
 ) -> Result:
     """Find the best design: minimise a black-box simulator over the explicit constraints.
 
-    The simulator is only ever called at designs that satisfy every constraint of the model.
+    It is only ever called at designs that satisfy them.
 
     Parameters
     ----------
@@ -67,9 +67,8 @@ def solve(
         the model's outputs. Without one, that of the model itself: its objective or black boxes.
     {options}
     **import_arguments
-        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
-        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
-        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
+        For the importer of ``model``: ``scale``, ``tolerance``; ``lbx``, ... of a dictionary;
+        ``black_boxes``, ``parameter_names`` (CasADi); ``gradients`` of black boxes.
 
     Returns
     -------

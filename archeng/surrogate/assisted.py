@@ -25,11 +25,11 @@ from archeng.repair import Repair, RepairKind
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
+from archeng.surrogate.belief import promising
 from archeng.surrogate.data import Frame, best_position, frame_at
 from archeng.surrogate.local import LocalSearch, LocalState
 from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
-from archeng.surrogate.taught import promising
 from archeng.surrogate.trust import ProposalKind, widened
 
 

@@ -31,18 +31,17 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.outcomes import PastCalls, Teacher
-from archeng.ranking import mid_ranks
 from archeng.strategy import default_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, ModelKind, Selection, choose, chosen
-from archeng.surrogate.data import Data, Frame
+from archeng.surrogate.data import Data
 from archeng.surrogate.fit import Fit, Kernels, linear
 from archeng.surrogate.interpolant import Interpolant
 from archeng.surrogate.priors import IDENTITY, PRIORS, Prior, Transform, transforms_for
 from archeng.surrogate.sums import Sum
 
 _PLAIN: tuple[Prior, ...] = tuple(prior for prior in PRIORS if not prior.rounds)
-_KINDS = (*_PLAIN, *(replace(_PLAIN[0], noise=noise) for noise in c.CONSTRAINT_NOISES))
+KINDS = (*_PLAIN, *(replace(_PLAIN[0], noise=noise) for noise in c.CONSTRAINT_NOISES))
 
 
 # -- the objective ---------------------------------------------------------------------------------
@@ -100,40 +99,6 @@ def needs_arch(past: PastCalls) -> bool:
     """
     n = past.points.shape[1]
     return bool(past.teachers) and len(past) < min(n + 2, default_population_size(n))
-
-
-def promising(frame: Frame, past: PastCalls) -> bool:
-    """Whether a teacher knows itself: its models predict rows of it that they were not fitted to.
-
-    Only then it is believed before anything is known of our own function.
-    """
-    return any(knows_itself(frame, teacher) for teacher in past.teachers)
-
-
-def _rank_correlation(a: Floats, b: Floats) -> float:
-    """Correlation of the ranks of two vectors; 0 if one of them is constant."""
-    first, second = mid_ranks(a), mid_ranks(b)
-    sizes = float(np.std(first) * np.std(second))
-    return float(np.mean((first - first.mean()) * (second - second.mean()))) / (sizes or np.inf)
-
-
-def knows_itself(frame: Frame, teacher: Teacher) -> bool | None:
-    """Whether the objective is predicted; the constraints if it is unknown; None: too few rows."""
-    columns = np.column_stack((teacher.objectives, teacher.simulated))
-    known = np.abs(columns) < c.DATA_HUGE
-    enough = np.flatnonzero(known.sum(axis=0) >= len(frame.centre) + 3)
-    for k in enough[:1] if len(enough) and enough[0] == 0 else enough:
-        rows = teacher.taken(known[:, k])
-        u = frame.coordinates(rows.points)
-        near = np.argsort(np.linalg.norm(u, axis=1), kind="stable")[: c.TEACHER_ROWS]
-        z = columns[known[:, k], k][near]
-        z = z / (float(np.std(z)) or 1.0)
-        kernels = Kernels(u[near] / (float(np.median(np.linalg.norm(u[near], axis=1))) or 1.0))
-        fits = [prior.fit(kernels, z[:, None])[0] for prior in _KINDS]
-        alike = [_rank_correlation(z, z - one.errors) for one in fits if one is not None]
-        if max(alike, default=0.0) < c.TEACHER_KNOWS:
-            return False
-    return True if len(enough) else None
 
 
 def _ways(
@@ -256,7 +221,7 @@ def _row_ways(
         new = apart > c.DATA_GAP * np.linalg.norm(rows.points, axis=1)
         kernels = Kernels(np.concatenate((data.A, rows.points[new])))
         every = np.concatenate((y, t[new]))
-        fits = [prior.fit(kernels, every[:, None])[0] for prior in _KINDS]
+        fits = [prior.fit(kernels, every[:, None])[0] for prior in KINDS]
         good = [fit for fit in fits if fit is not None]
         if good:
             best = min(good, key=lambda fit: _typical(fit.errors[:p], order))
@@ -328,7 +293,7 @@ def _corrected(
         left = z - rho * said
         fits: list[tuple[Fit | None, Floats]] = []
         if p >= n + 2:
-            every = [prior.fit(kernels, left[:, None])[0] for prior in _KINDS]
+            every = [prior.fit(kernels, left[:, None])[0] for prior in KINDS]
             fits = [(one, one.errors) for one in every if one is not None]
         for delta, errors in fits or [(None, _left_out_straight(A, left))]:
             score = _typical(errors * slopes, order)
@@ -361,7 +326,7 @@ def _models(kernels: Kernels, Z: Floats, orders: Floats) -> list[Interpolant | N
     """
     least = np.full(Z.shape[1], np.inf)
     models: list[Interpolant | None] = [None] * Z.shape[1]
-    for prior in _KINDS:
+    for prior in KINDS:
         for i, fitted in enumerate(prior.fit(kernels, Z)):
             if fitted is not None:
                 score = _typical(fitted.errors, orders[:, i])

@@ -107,8 +107,9 @@ def summary(rows: list[Row]) -> str:
     cases = int(rows[0]["cases"])
     return (
         f"Simulator calls of {cases} load cases together, median of the seeds: until each is "
-        f"within 0.1 % of the best objective known for it (a run that does not get there counts with all "
-        f"its calls), and until the runs end by themselves.\n\n{markdown_table(header, lines)}\n\n"
+        "within 0.1 % of the best objective known for it (a run that does not get there counts "
+        "with all its calls), and until the runs end by themselves.\n\n"
+        f"{markdown_table(header, lines)}\n\n"
         f"Calls to target: {np.exp(np.mean(np.log(shares))):.0%} of those of fresh runs (geometric "
         f"mean), to the end {np.exp(np.mean(np.log(ends))):.0%}: an end needs designs around the "
         "optimum, however well it is known where that is."

@@ -34,6 +34,7 @@ seed = 0
 restarts = 2
 population_size = 8
 parallel = 6
+asynchronous = true
 workers = "threads:3"
 timeout = 2.5
 retries = { failed = 1, lost = 0 }

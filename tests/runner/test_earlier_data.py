@@ -167,7 +167,7 @@ def test_fixed_variables_need_no_column() -> None:
         (lambda f: f.assign(höhe="abc"), COLUMNS, r"old.csv:2, column 'höhe': expected a number"),
         (lambda f: f.assign(stress="ca. 3"), COLUMNS, r"old.csv:2, column 'stress': expected a n"),
         (lambda f: f, {}, r"old.csv: has no column of the variables thickness"),
-        (lambda f: f, {**COLUMNS, "höhe": "h"}, r"no column 'h', which data_columns gives for höhe"),
+        (lambda f: f, {**COLUMNS, "höhe": "h"}, r"no column 'h', which data_columns gives"),
         (lambda f: f, {**COLUMNS, "hohe": "t_mm"}, r"data_columns: \['hohe'\] are neither"),
         (lambda f: f.assign(WIDTH=1.0), COLUMNS, r"'WIDTH'\] may all be width"),
         (
@@ -210,7 +210,7 @@ def test_what_is_no_data(data: Any) -> None:
 
 
 def test_a_sweep_of_a_black_box_learns() -> None:
-    loads = {"load": [20.0, 22.0, 24.0]}
+    loads = {"load": [20.0, 22.0]}
     learned = archeng.sweep(beam(), simulator, parameters=loads, **OPTIONS)
     alone = archeng.sweep(beam(), simulator, parameters=loads, learn=False, **OPTIONS)
     for one, other in zip(learned, alone, strict=True):

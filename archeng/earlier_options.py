@@ -1,0 +1,82 @@
+"""Checks of options that name earlier runs and data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from archeng.checks import file_path, shown
+from archeng.errors import SettingsError
+
+_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have for a journal
+
+
+def journals(name: str, value: Any) -> tuple[Path, ...]:
+    """Return paths of journals."""
+    if isinstance(value, str | os.PathLike):
+        value = (value,)
+    if not isinstance(value, list | tuple):
+        raise SettingsError(f"{name} must be a list of paths of journals, got {shown(value)}.")
+    paths = tuple(file_path(name, path) for path in value)
+    for path in paths:
+        if path.suffix.lower() in _TABLES:
+            raise SettingsError(
+                f"{name}: {path} is a table, not a journal. reuse= takes the SQLite file that "
+                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
+                "table, give the journal that it was made from."
+            )
+    return paths
+
+
+def earlier_data(name: str, value: Any) -> tuple[Any, ...]:
+    """Return sources of earlier designs: results, DataFrames, lists of pairs, and paths."""
+    if _is_source(value):
+        value = (value,)
+    elif isinstance(value, list | tuple) and value and all(_is_pair(entry) for entry in value):
+        value = (list(value),)
+    if isinstance(value, list | tuple):
+        sources = [_source(name, entry) for entry in value]
+        if all(source is not None for source in sources):
+            return tuple(sources)
+    raise SettingsError(
+        f"{name} must be the path of a CSV file or of a journal, a DataFrame, a Result, a list of "
+        f"(design, value) pairs, or a list of these; got {shown(value)}."
+    )
+
+
+def _source(name: str, value: Any) -> Any:
+    """Return one source of earlier designs, paths as paths; None if it is none."""
+    if isinstance(value, str | os.PathLike):
+        path = file_path(name, value)
+        if path.suffix.lower() in (".xlsx", ".parquet", ".json"):
+            raise SettingsError(
+                f"{name}: {path} cannot be read; give a CSV file, or a DataFrame: "
+                "pandas.read_excel(...)."
+            )
+        return path
+    pairs = isinstance(value, list | tuple) and all(_is_pair(entry) for entry in value)
+    return value if pairs or _is_source(value) else None
+
+
+def _is_source(value: Any) -> bool:
+    frame = hasattr(value, "columns") and hasattr(value, "itertuples")
+    return isinstance(value, str | os.PathLike) or hasattr(value, "evaluations") or frame
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and not _is_source(value[0])
+
+
+def names_of_columns(name: str, value: Any) -> dict[str, str]:
+    """Return what columns of a table are called, by names of the model."""
+    texts = isinstance(value, Mapping) and all(
+        isinstance(word, str) and word for pair in value.items() for word in pair
+    )
+    if value is not None and not texts:
+        raise SettingsError(
+            f"{name} must map names of the model to columns of the table, such as "
+            f'{{"thickness": "t_mm", "objective": "mass"}}; got {shown(value)}.'
+        )
+    return dict(value or {})
