@@ -28,7 +28,7 @@ from case_studies.paper.results import Row, Task
 
 NAME = "designs"
 HELP = "calls to target with 40 old designs and without"
-RUNS, QUICK_RUNS = 9, 1
+RUNS, QUICK_RUNS = 7, 1
 BUDGET = 400
 CLOSE = 1e-3
 PROBLEMS = (

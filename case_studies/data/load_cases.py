@@ -26,7 +26,7 @@ from case_studies.paper.results import Row, Task
 
 NAME = "load_cases"
 HELP = "simulator calls of a sweep over ten load cases, and of ten fresh runs"
-RUNS, QUICK_RUNS = 5, 1
+RUNS, QUICK_RUNS = 3, 1
 CASES, QUICK_CASES = 10, 3
 BUDGET = 400
 CLOSE = 1e-3
