@@ -124,6 +124,7 @@ class Futures:
             try:
                 key, future = self._finished.get(timeout=HEED_SECONDS)
             except queue.Empty:
+                self._waited()
                 continue
             if key not in self._open or self._open[key] is not future:
                 continue
@@ -132,10 +133,15 @@ class Futures:
                 return key, future.result()
             except CancelledError:
                 continue
+            except ExecutorError:
+                raise
             except Exception as error:
                 message = f"the executor lost the call ({type(error).__name__}: {error})"
                 return key, Call(CallStatus.LOST, message=message)
         return None
+
+    def _waited(self) -> None:
+        """Look around after a while in which nothing ended; raise if nothing will."""
 
     def cancel_waiting(self) -> None:  # noqa: D102
         for key, future in list(self._open.items()):

@@ -26,11 +26,12 @@ from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
 from archeng.surrogate.belief import promising
+from archeng.surrogate.companions import judged_together, with_companions
 from archeng.surrogate.data import Frame, best_position, frame_at
 from archeng.surrogate.local import LocalSearch, LocalState
-from archeng.surrogate.proposer import Proposal, Proposer
+from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
-from archeng.surrogate.trust import ProposalKind, widened
+from archeng.surrogate.trust import widened
 
 
 class Assisted(Handler[AssistedSearch]):
@@ -68,7 +69,10 @@ class Assisted(Handler[AssistedSearch]):
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))
         if search.phase is Phase.LOCAL:
-            return search, self._local_designs(search, past)
+            assert search.local is not None
+            assert search.local.trial is not None
+            trials = (search.local.trial, *search.local.others)
+            return search, proposed([as_it_is(trial.design) for trial in trials])
         best = self._best(search, past)
         if search.phase is Phase.PROPOSE and best is not None:
             search, proposals = self._proposals(search, rng, past, best)
@@ -98,7 +102,7 @@ class Assisted(Handler[AssistedSearch]):
         elif population.proposed and search.local is not None:
             search, surpassed = self._after_trial(search, population, outcomes)
         elif population.proposed:
-            search = rounds.after_proposals(search, lowest, self._settings)
+            search = rounds.after_proposals(search, objectives, self._settings)
         else:
             improved = rounds.improves(search, lowest)
             search = self._arch.tell(search, population, outcomes, past, rng)
@@ -163,46 +167,16 @@ class Assisted(Handler[AssistedSearch]):
         if starts is None:
             starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
         seen = past.last_and(best, c.CALLS_REMEMBERED)
-        trust, selection, proposal = self._proposer.propose(
-            frame, seen, trust, search.selection, starts, rng
+        trust, selection, proposals = self._proposer.propose(
+            frame, seen, trust, search.selection, starts, rng, self._count
         )
         search = replace(search, trust=trust, selection=selection, starts=starts)
-        if proposal is None:
+        if not proposals:
             return rounds.round_over(search), None
-        search = replace(search, best=lowest, last=proposal)
-        return search, proposed(self._with_more(proposal, frame, seen, search, starts, rng))
-
-    def _with_more(
-        self,
-        proposal: Proposal,
-        frame: Frame,
-        seen: PastCalls,
-        search: AssistedSearch,
-        starts: Floats,
-        rng: np.random.Generator,
-    ) -> list[Repair]:
-        """Return a proposal and further ones for the same generation, by random models."""
-        repairs = [proposal.repair]
-        trust = replace(search.trust, kind=ProposalKind.EXPLORE)
-        for _ in range(self._count - 1):
-            seen = seen.and_pending(repairs[-1].x)
-            _, _, another = self._proposer.propose(
-                frame, seen, trust, search.selection, starts, rng
-            )
-            if another is None:
-                break
-            repairs.append(another.repair)
-        return repairs
+        search = replace(search, best=lowest, last=proposals[0], batch=tuple(proposals[1:]))
+        return search, proposed([p.repair for p in proposals])
 
     # -- the local search ---------------------------------------------------------------------
-
-    def _local_designs(self, search: AssistedSearch, past: PastCalls) -> Population:
-        """Return the design of the local search, and others for idle workers."""
-        local = search.local
-        assert local is not None
-        assert local.trial is not None
-        more = self._local.companions(local, past, self._count - 1)
-        return proposed([as_it_is(x) for x in (local.trial.design, *more)])
 
     def _after_trial(
         self, search: AssistedSearch, population: Population, outcomes: Outcomes
@@ -213,7 +187,7 @@ class Assisted(Handler[AssistedSearch]):
         assert local.trial is not None
         if not np.array_equal(population.repairs[0].x, local.trial.design):
             return replace(search, inject=True, phase=Phase.CONSULT), True
-        local = self._local.judged(local, float(outcomes.objectives[0]), outcomes.simulated[0])
+        local = judged_together(self._local, local, outcomes)
         return rounds.after_trial(search, local, only_local=self._only_local), False
 
     def _consulted(
@@ -234,6 +208,7 @@ class Assisted(Handler[AssistedSearch]):
         elif surpassed:
             local = self._local.moved(local, past, best)
         local = self._local.advanced(local, past)
+        local = with_companions(self._local, local, past, self._count - 1)
         return rounds.after_consulting(search, local, self._local.violates(local))
 
     def _surpassed(self, local: LocalState | None, lowest: float) -> bool:

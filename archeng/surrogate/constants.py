@@ -31,6 +31,8 @@ TRUST_LONGER = 2.5  # Radius after a good step, in lengths of the step
 TRUST_SHORTER = 1.5  # What the radius is divided by after a step of little gain ...
 TRUST_LONG_STEP = 0.25  # ... if that step was longer than this, in radii
 TRUST_INSIDE = 0.05  # A step shorter than this, in radii, ends inside the trust region
+# Radii of the regions whose minima are proposed with another one, in its radius
+BATCH_RADII = (3.0, 1 / 3)
 # Proposals far away that find nothing better, before the region has collapsed; after that there may
 # be one more for every two variables
 LEAPS = 4
@@ -159,6 +161,10 @@ LOCAL_SMALLER = 0.2  # ... and of the radius with it
 LOCAL_GOOD, LOCAL_POOR = 0.7, 0.1  # Actual over predicted gain of a good and of a poor step
 LOCAL_LONGER, LOCAL_SHORTER = 2.0, 0.5  # Radius after a good and a poor step, in lengths of it
 LOCAL_NEW = 1e-4  # Least distance of a step from all known designs, in lengths of it
+# Radii of the steps that are simulated beside the next one, in its radius ...
+COMPANION_RADII = (0.5, 2.0, 0.25, 4.0, 0.1, 8.0)
+COMPANION_SPREAD = 0.3  # ... and how far designs are from its end, in its length
+COMPANION_TRIES = 2  # Tries for each of these
 # Least weight of violations of simulated constraints, in slopes of the objective
 LOCAL_WEIGHT = 5.0
 # Radius in which models are asked whether the centre is a saddle, in deviations ...

@@ -20,12 +20,13 @@ optimization methods and software, PhD thesis, 2022, arXiv:2210.12018.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Distribution, Floats
 from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
@@ -43,7 +44,7 @@ from archeng.surrogate.models import Models, fit_models
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.taught import needs_arch, taught_choice
 
-_FINE = 2 * c.CLAIM_RADII[0]  # resolutions below this can show something
+FINE = 2 * c.CLAIM_RADII[0]  # resolutions below this can show something
 
 
 class LocalEnd(StrEnum):
@@ -69,6 +70,7 @@ class Trial:
     design: Floats
     predicted: float = 0.0  # gain in the merit that a step is expected to have
     expected: Floats | None = None  # simulated constraints (m,) that are expected of a step
+    radius: float = field(default=0.0, metadata=OMITTED)  # of a step beside the next one
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +95,10 @@ class LocalState:
     misses: int = 0  # steps in a row that did not improve the merit
     escapes: int = 0  # steps away from what seemed to be an optimum
     leaps: int = 0  # designs far away that were not better
+    others: tuple[Trial, ...] = field(default=(), metadata=OMITTED)  # simulated beside the next one
 
 
-class _LocalView(NamedTuple):
+class LocalView(NamedTuple):
     """What one round looks at."""
 
     frame: Frame
@@ -132,13 +135,17 @@ class LocalSearch:
         centre = past.points[position]
         return replace(local, centre=centre, objective=objective, values=values, trial=None)
 
+    def gain(self, local: LocalState, objective: float, values: Floats) -> float:
+        """Return how much better than the centre a design is; minus infinity if it failed."""
+        gain = self._merit(local, local.objective, local.values)
+        gain -= self._merit(local, objective, values)
+        return -np.inf if np.isnan(gain) else gain
+
     def judged(self, local: LocalState, objective: float, values: Floats) -> LocalState:
         """Return the state after the trial was simulated; NaN if the simulation failed."""
         trial = local.trial
         assert trial is not None
-        gain = self._merit(local, local.objective, local.values)
-        gain -= self._merit(local, objective, values)
-        gain = -np.inf if np.isnan(gain) else gain
+        gain = self.gain(local, objective, values)
         after = replace(local, trial=None)
         if gain > 0:
             after = replace(after, centre=trial.design, objective=objective, values=values)
@@ -164,11 +171,8 @@ class LocalSearch:
         radius = max(c.LOCAL_SHORTER * min(local.radius, step), local.resolution)
         return replace(after, radius=radius, poor=True)
 
-    def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
-        """Return the state with what is simulated next, or with its end.
-
-        With neither, it is ARCH that has to make designs for the models.
-        """
+    def view(self, local: LocalState, past: PastCalls) -> LocalView:
+        """Return what there is to look at: the frame around the centre, and models there."""
         frame = frame_at(self._wide, local.centre)
         data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
         models = None
@@ -176,11 +180,29 @@ class LocalSearch:
             # One merit until the limits are met: with another one at each step it could go round.
             units = local.units if local.price > 0 and self.violates(local) else None
             models = fit_models(frame, data, self._limits, units)
+        return LocalView(frame, past, models)
+
+    def step_within(self, local: LocalState, view: LocalView, radius: float) -> Trial | None:
+        """Return the best step within another radius, if it promises a gain at a new design."""
+        radius = float(np.clip(radius, local.resolution, c.LOCAL_LARGEST))
+        if radius == local.radius:
+            return None
+        step = self._step(replace(local, radius=radius), view, local.resolution)
+        if step is None:
+            return None
+        return Trial(TrialKind.STEP, step.x, step.gain, step.expected, radius)
+
+    def advanced(self, local: LocalState, past: PastCalls) -> LocalState:
+        """Return the state with what is simulated next, or with its end.
+
+        With neither, it is ARCH that has to make designs for the models.
+        """
+        view = self.view(local, past)
+        data = None if view.models is None else view.models.data
         if data is not None and needs_arch(past) and taught_choice(data, (IDENTITY,))[0] is None:
             return local
-        view = _LocalView(frame, past, models)
         if local.poor:
-            design = self._missing(view, local.radius)
+            design = self.missing(view, local.radius)
             local = replace(local, poor=False)
             if design is not None:
                 return self._with_geometry(local, design, view)
@@ -190,8 +212,8 @@ class LocalSearch:
             step = self._step(local, view, local.resolution)
             if step is not None:
                 return self._with_step(local, step, view)
-            if local.resolution < _FINE:
-                design = self._missing(view, local.resolution)
+            if local.resolution < FINE:
+                design = self.missing(view, local.resolution)
                 if design is not None:
                     return self._with_geometry(local, design, view)
                 if self._shown(local, view):
@@ -208,7 +230,7 @@ class LocalSearch:
                 return self._with_step(local, step, view)
             return self._leapt_or(local, view, LocalEnd.STALLED)
 
-    def _leapt_or(self, local: LocalState, view: _LocalView, ended: LocalEnd) -> LocalState:
+    def _leapt_or(self, local: LocalState, view: LocalView, ended: LocalEnd) -> LocalState:
         """Return the state with a design far away next, if models of outputs promise one.
 
         These know formulas, and may be right there. Else the search has ended.
@@ -224,11 +246,11 @@ class LocalSearch:
         best: Step | None = None
         for _ in range(c.LEAP_STARTS):
             x = view.frame.design(c.FAR_SPREAD * rng.standard_normal(n))
-            start = self._repaired(view.frame, x)
+            start = self.repaired(view.frame, x)
             if start is None:
                 continue
             step = self._try(wide, models, local.margins, view.frame.coordinates(start))
-            if step is not None and self._new(view, step.x) and step.gain > least:
+            if step is not None and self.is_new(view, step.x) and step.gain > least:
                 best = step if best is None or step.gain > best.gain else best
         if best is None:
             return replace(local, ended=ended)
@@ -236,7 +258,7 @@ class LocalSearch:
         assert leaping.trial is not None
         return replace(leaping, trial=replace(leaping.trial, kind=TrialKind.LEAP))
 
-    def _with_geometry(self, local: LocalState, design: Floats, view: _LocalView) -> LocalState:
+    def _with_geometry(self, local: LocalState, design: Floats, view: LocalView) -> LocalState:
         """Return the state with a design for the geometry next."""
         if view.models is not None:
             price = c.LOCAL_WEIGHT * view.models.steepness * view.models.data.spread
@@ -244,14 +266,14 @@ class LocalSearch:
             local = replace(local, price=price, units=view.models.units)
         return replace(local, trial=Trial(TrialKind.GEOMETRY, design))
 
-    def _with_step(self, local: LocalState, step: Step, view: _LocalView) -> LocalState:
+    def _with_step(self, local: LocalState, step: Step, view: LocalView) -> LocalState:
         """Return the state with a step next, and the merit by which it is judged."""
         assert view.models is not None
         price = step.weight * view.models.steepness * view.models.data.spread
         trial = Trial(TrialKind.STEP, step.x, step.gain, step.expected)
         return replace(local, trial=trial, price=price, units=view.models.units)
 
-    def _step(self, local: LocalState, view: _LocalView, share: float) -> Step | None:
+    def _step(self, local: LocalState, view: LocalView, share: float) -> Step | None:
         """Return the best step by the models, if it promises enough and leads to a new design.
 
         Enough is a share of what may be left at an optimum.
@@ -265,11 +287,11 @@ class LocalSearch:
         margins = [local.margins, np.zeros_like(local.margins)]
         for margin in margins if local.margins.any() else margins[:1]:
             step = self._try(local, models, margin)
-            if step is not None and step.gain > least and self._new(view, step.x):
+            if step is not None and step.gain > least and self.is_new(view, step.x):
                 return step
         return None
 
-    def _escape(self, local: LocalState, view: _LocalView) -> Step | None:
+    def _escape(self, local: LocalState, view: LocalView) -> Step | None:
         """Return a step that models promise if they begin off the centre: it may be a saddle."""
         models = view.models
         if models is None or local.escapes >= c.ESCAPES:
@@ -281,7 +303,7 @@ class LocalSearch:
             u = rng.standard_normal(len(local.centre))
             start = c.ESCAPE_START * c.ESCAPE_RADIUS * u / np.linalg.norm(u)
             step = self._try(wide, models, local.margins, start)
-            if step is not None and step.gain > least and self._new(view, step.x):
+            if step is not None and step.gain > least and self.is_new(view, step.x):
                 return step
         return None
 
@@ -292,30 +314,15 @@ class LocalSearch:
         unit = models.steepness * models.data.spread
         weight = local.price / unit if self.violates(local) else 0.0
         v, weight = best_step(models, fs, local.radius, margins, max(weight, c.LOCAL_WEIGHT), start)
-        x = self._repaired(models.frame, models.frame.design(models.data.scale * v))
+        x = self.repaired(models.frame, models.frame.design(models.data.scale * v))
         if x is None:
             return None
         v = models.frame.coordinates(x) / models.data.scale
         gain = models.merit(np.zeros_like(v), weight) - models.merit(v, weight)
         return Step(x, gain * unit, weight, models.expected(v))
 
-    def companions(self, local: LocalState, past: PastCalls, count: int) -> list[Floats]:
-        """Return at most so many designs to simulate beside the next one, for idle workers.
-
-        They lie in the directions that are known least.
-        """
-        view = _LocalView(frame_at(self._wide, local.centre), past, None)
-        assert local.trial is not None
-        designs = [local.trial.design]
-        for _ in range(count):
-            design = self._missing(view, local.radius, designs)
-            if design is None:
-                break
-            designs.append(design)
-        return designs[1:]
-
-    def _missing(
-        self, view: _LocalView, scale: float, pending: Sequence[Floats] = ()
+    def missing(
+        self, view: LocalView, scale: float, pending: Sequence[Floats] = ()
     ) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, past, fs = view.frame, view.past, self._repairer.feasible_set
@@ -325,13 +332,13 @@ class LocalSearch:
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
 
         def repaired(x: Floats) -> Floats | None:
-            y = self._repaired(frame, x)
-            return y if y is not None and self._new(view, y) else None
+            y = self.repaired(frame, x)
+            return y if y is not None and self.is_new(view, y) else None
 
         rows = explicit_rows(fs, frame)
         return missing_design(near, free_directions(fs, rows), rows, scale, frame, repaired)
 
-    def _shown(self, local: LocalState, view: _LocalView) -> bool:
+    def _shown(self, local: LocalState, view: LocalView) -> bool:
         """Whether the centre is a local optimum by the evidence."""
         if self.violates(local):
             return False
@@ -343,7 +350,7 @@ class LocalSearch:
         """Whether the centre violates simulated constraints."""
         return bool(np.any(self._limits.violations(local.values) > 0))
 
-    def _repaired(self, frame: Frame, x: Floats) -> Floats | None:
+    def repaired(self, frame: Frame, x: Floats) -> Floats | None:
         """Return a feasible design near a point, with the margins that repairs have."""
         metric = frame.metric()
         near = self._repairer.near(x, metric, frame.centre)
@@ -352,7 +359,7 @@ class LocalSearch:
         inset = self._repairer.inset(near.x, metric)
         return inset.x if inset.max_violation == 0 else near.x
 
-    def _new(self, view: _LocalView, x: Floats) -> bool:
+    def is_new(self, view: LocalView, x: Floats) -> bool:
         """Whether a design is not known yet, nor nearly."""
         step = view.frame.distance(x)
         return view.frame.nearest(x, view.past.points) > c.LOCAL_NEW * step > 0

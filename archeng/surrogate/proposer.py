@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.outcomes import PastCalls
 from archeng.repair import Repair, Repairer
@@ -20,7 +21,7 @@ from archeng.surrogate.minimise import Minimum, lowest
 from archeng.surrogate.models import without_limits
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.taught import needs_arch, taught_or_chosen
-from archeng.surrogate.trust import ProposalKind, Trust, trust_without_proposal
+from archeng.surrogate.trust import ProposalKind, Trust, beside, trust_without_proposal
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Proposal:
     slope: float  # units of the model per unit of the objective at the centre
     spread: float  # median minus best objective of the designs that the model was fitted to
     centre: Floats  # the best design then (n,)
+    radius: float = field(default=0.0, metadata=OMITTED)  # of the trust region
 
 
 class Proposer:
@@ -53,27 +55,49 @@ class Proposer:
         selection: Selection | None,
         starts: Floats,
         rng: np.random.Generator,
-    ) -> tuple[Trust, Selection | None, Proposal | None]:
-        """Return the next proposal, or None if there is nothing to try.
+        count: int = 1,
+    ) -> tuple[Trust, Selection | None, list[Proposal]]:
+        """Return the next proposals, none if there is nothing to try.
 
         The frame is centred at the best design of the search; ``selection`` is the model used
         before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
-        are looked for.
+        are looked for. Beside the first one there are at most ``count`` - 1
+        others, which are simulated with it.
         """
         data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
         if data is None:
-            return trust, selection, None
+            return trust, selection, []
         selection, choice, data = taught_or_chosen(data, selection, len(past))
         if choice is None and needs_arch(past):
-            return trust, selection, None
+            return trust, selection, []
         view = _ProposalView(frame, past, data, starts, rng)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
-                return trust, selection, proposal
+                return trust, selection, self._batch(view, choice, trust, proposal, count)
             trust = trust_without_proposal(trust)
             if trust.exhausted:
-                return trust, selection, None
+                return trust, selection, []
+
+    def _batch(
+        self,
+        view: _ProposalView,
+        choice: Choice | None,
+        trust: Trust,
+        first: Proposal,
+        count: int,
+    ) -> list[Proposal]:
+        """Return a proposal and others that are simulated with it, at most so many in all."""
+        found, last = [first], first
+        for other in beside(trust, count):
+            if len(found) >= count:
+                break
+            view = replace(view, past=view.past.and_pending(last.repair.x))
+            another = self._try(view, choice, other)
+            if another is not None:
+                found.append(another)
+                last = another
+        return found
 
     def far_designs(self, frame: Frame, k: int, rng: np.random.Generator) -> Floats:
         """Return at most k feasible designs (., n) all over the set, and the centre."""
@@ -89,7 +113,7 @@ class Proposer:
     def _try(self, view: _ProposalView, choice: Choice | None, trust: Trust) -> Proposal | None:
         """Make a proposal of the kind that is next; None if it would be no new design."""
         if trust.kind is ProposalKind.SAMPLE:
-            return self._sample(view, trust.radius)
+            return self._sample(view, trust)
         frame, data = view.frame, view.data
         transform = IDENTITY if choice is None else choice.transform
         model = _model(view, choice, trust.kind)
@@ -112,7 +136,7 @@ class Proposer:
         gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
-        return self._proposal(view, trust.kind, best.x, gain, slope)
+        return self._proposal(view, trust, best.x, gain, slope)
 
     def _polished(
         self, view: _ProposalView, model: CompositeObjective, radius: float, best: Minimum | None
@@ -135,7 +159,7 @@ class Proposer:
         return Minimum(near.x, value) if best is None or value < best.value else best
 
     def _proposal(
-        self, view: _ProposalView, kind: ProposalKind, x: Floats, predicted: float, slope: float
+        self, view: _ProposalView, trust: Trust, x: Floats, predicted: float, slope: float
     ) -> Proposal | None:
         """Return a feasible design as a proposal; None if it is known already, or nearly.
 
@@ -149,7 +173,10 @@ class Proposer:
             return None
         if not frame.nearest(repair.x, view.past.points) > c.PROPOSAL_NEW * step:
             return None
-        return Proposal(repair, kind, predicted, step, slope, view.data.spread, frame.centre)
+        spread = view.data.spread
+        return Proposal(
+            repair, trust.kind, predicted, step, slope, spread, frame.centre, trust.radius
+        )
 
     def _far_starts(self, view: _ProposalView) -> list[Floats]:
         """Return feasible designs anywhere: the centre, given ones, combinations of them."""
@@ -184,10 +211,10 @@ class Proposer:
         if near is not None and frame.distance(near.x) <= radius:
             yield near.x
 
-    def _sample(self, view: _ProposalView, radius: float) -> Proposal | None:
+    def _sample(self, view: _ProposalView, trust: Trust) -> Proposal | None:
         """Return a random feasible design in the trust region."""
         frame, n = view.frame, len(view.frame.centre)
-        deviation = radius / np.sqrt(n)
+        deviation = trust.radius / np.sqrt(n)
         if deviation < c.PROPOSAL_SHORTEST:
             return None
         metric = frame.metric(deviation)
@@ -195,7 +222,7 @@ class Proposer:
         repair = self._repairer.repair(x, metric, frame.centre)
         if not repair.feasible:
             return None
-        return self._proposal(view, ProposalKind.SAMPLE, repair.x, 0.0, 1.0 / view.data.spread)
+        return self._proposal(view, trust, repair.x, 0.0, 1.0 / view.data.spread)
 
 
 @dataclass(frozen=True, eq=False)

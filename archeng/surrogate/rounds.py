@@ -29,7 +29,7 @@ from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Selection
 from archeng.surrogate.local import LocalEnd, LocalState
 from archeng.surrogate.proposer import Proposal
-from archeng.surrogate.trust import Trust, trust_after, with_leap
+from archeng.surrogate.trust import ProposalKind, Trust, trust_after, with_leap
 
 
 class Phase(StrEnum):
@@ -84,6 +84,7 @@ class AssistedSearch(ArchSearch):
     gathered: bool = False  # whether a global search's candidates came near to the best
     local: LocalState | None = None  # the local search, once it was consulted
     ended: StopReason | None = None  # why nothing more is expected of this restart
+    batch: tuple[Proposal, ...] = field(default=(), metadata=OMITTED)  # the others of them
     width: int = field(default=1, metadata=OMITTED)  # calls that are made at a time
 
     @property
@@ -231,19 +232,21 @@ def after_consulting(search: AssistedSearch, local: LocalState, violates: bool) 
     return replace(search, local=local, phase=phase, ended=ended)
 
 
-def after_proposals(search: AssistedSearch, lowest: float, settings: Settings) -> AssistedSearch:
-    """PROPOSE -> PROPOSE or CONSULT, after designs were simulated of which the best has ``lowest``.
+def after_proposals(
+    search: AssistedSearch, objectives: Floats, settings: Settings
+) -> AssistedSearch:
+    """PROPOSE -> PROPOSE or CONSULT, after designs were simulated with these objectives (k,).
 
-    That is infinite if all simulations failed.
+    NaN where a simulation failed.
     """
     last, best, rounds = search.last, search.best, search.rounds
+    lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
     assert last is not None
     assert best is not None
     improved, failed = improves(search, lowest), not np.isfinite(lowest)
-    ratio = (best - lowest) * last.slope / last.predicted if last.predicted > 0 else 0.0
     misses = 0 if improved else rounds.misses + (c.ROUND_FAILURE if failed else 1)
     if improved or search.selection is not None:  # no wonder if a linear model fails
-        search = replace(search, trust=trust_after(search.trust, improved, ratio, last.step))
+        search = replace(search, trust=_trust_after(search, objectives, improved))
     search = replace(
         search,
         rounds=replace(rounds, tried=rounds.tried + 1, hits=rounds.hits + improved, misses=misses),
@@ -261,6 +264,39 @@ def after_proposals(search: AssistedSearch, lowest: float, settings: Settings) -
         finished = _model_is_finished(search, settings)
         return replace(search, phase=Phase.CONSULT if finished else Phase.PROPOSE)
     return search
+
+
+def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> Trust:
+    """Return the trust after proposals with objectives (k,), NaN where a simulation failed.
+
+    The best one counts as if it had been alone; among minima of the model that were as good as
+    promised, the one with the longest step. If none is better, the one in the smallest region.
+    """
+    last, best, trust = search.last, search.best, search.trust
+    assert last is not None
+    assert best is not None
+    made, values = [last, *search.batch], np.where(np.isnan(objectives), np.inf, objectives)
+    if len(made) != len(values):  # of an asynchronous run: whatever came back
+        made, values = [last], values.min(keepdims=True)
+    gains = best - values
+    ratios = [
+        float(gains[k] * p.slope / p.predicted) if p.predicted > 0 else 0.0
+        for k, p in enumerate(made)
+    ]
+    k, anywhere = int(np.argmax(gains)), (ProposalKind.LEAP, ProposalKind.WANDER)
+    minima = [j for j, p in enumerate(made) if p.kind is ProposalKind.EXPLOIT]
+    if improved and made[k].kind not in anywhere:
+        good = [j for j in minima if ratios[j] > c.TRUST_GOOD and improves(search, best - gains[j])]
+        k = max(good, key=lambda j: made[j].step, default=k)
+    elif not improved:
+        k = 0
+        if last.kind is ProposalKind.EXPLOIT:
+            k = min(minima, key=lambda j: made[j].radius)
+    if len(made) > 1:
+        trust = replace(trust, kind=made[k].kind, radius=made[k].radius)
+        if not improved and made[k].kind in anywhere:
+            trust = replace(trust, leaps=trust.leaps + sum(p.kind in anywhere for p in made) - 1)
+    return trust_after(trust, improved, ratios[k], made[k].step)
 
 
 def round_over(search: AssistedSearch) -> AssistedSearch:

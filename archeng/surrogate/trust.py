@@ -5,6 +5,7 @@ Pure: a frozen state, and functions that say what follows from the outcome of a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -68,6 +69,23 @@ def trust_after(trust: Trust, improved: bool, ratio: float, step: float) -> Trus
     kind = ProposalKind.EXPLORE if explore else ProposalKind.EXPLOIT
     radius = trust.radius if inside else trust.radius * c.TRUST_SHRINK_MISSED
     return _leap_if_collapsed(replace(trust, radius=radius, kind=kind, failures=failures))
+
+
+def beside(trust: Trust, count: int) -> Iterator[Trust]:
+    """Yield what else is proposed in a batch of ``count`` designs, more often than that.
+
+    Minima of the model in larger and smaller regions, so that the radius need not be found one call
+    after the other; minima of random models, and random designs, in turn. If the proposal is one
+    anywhere, so is half of the batch.
+    """
+    if trust.kind in (ProposalKind.LEAP, ProposalKind.WANDER):
+        yield from [replace(trust, kind=ProposalKind.WANDER)] * (count // 2)
+    for factor in c.BATCH_RADII:
+        radius = min(factor * trust.radius, c.TRUST_LARGEST)
+        yield replace(trust, kind=ProposalKind.EXPLOIT, radius=radius)
+    for _ in range(count):
+        yield replace(trust, kind=ProposalKind.EXPLORE)
+        yield replace(trust, kind=ProposalKind.SAMPLE)
 
 
 def trust_without_proposal(trust: Trust) -> Trust:

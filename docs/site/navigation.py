@@ -36,6 +36,7 @@ SECTIONS = {
             "discrete_imports",
             "failing_simulators",
             "parallel",
+            "clusters",
             "resume",
             "budget",
             "report",

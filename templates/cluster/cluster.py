@@ -22,7 +22,25 @@ def slurm():
     return cluster
 
 
-make_cluster = local  # on SLURM: make_cluster = slurm
+def pbs():
+    """Jobs on a PBS cluster; needs dask-jobqueue."""
+    from dask_jobqueue import PBSCluster
+
+    cluster = PBSCluster(queue="workq", cores=1, processes=1, memory="2GB", walltime="02:00:00")
+    cluster.scale(jobs=JOBS)
+    return cluster
+
+
+def kubernetes():
+    """Pods on Kubernetes, as many as there is work for; needs dask-kubernetes and its operator."""
+    from dask_kubernetes.operator import KubeCluster
+
+    cluster = KubeCluster(name="suspension", image="archeng-worker:1", n_workers=JOBS)
+    cluster.adapt(minimum=1, maximum=JOBS)
+    return cluster
+
+
+make_cluster = local  # on SLURM: make_cluster = slurm; or pbs, kubernetes
 
 
 @contextlib.contextmanager

@@ -61,9 +61,10 @@ class Search:
         """One proposal; None if there is none."""
         best = int(np.nanargmin(self.known.objectives))
         frame = self.frame_of(self.known.points[best])
-        self.trust, self.selection, proposal = Proposer(self.repairer).propose(
+        self.trust, self.selection, proposals = Proposer(self.repairer).propose(
             frame, self.known, self.trust, self.selection, self.starts, self.rng
         )
+        proposal = proposals[0] if proposals else None
         if proposal is None:
             return None
         self.check(proposal, frame)
@@ -225,8 +226,8 @@ def test_proposals_do_not_depend_on_earlier_ones_of_the_same_proposer() -> None:
     for mode in (*ProposalKind, *ProposalKind):
         trust = Trust(kind=mode)
         arguments = frame, known, trust, None, starts
-        *_, one = kept.propose(*arguments, np.random.default_rng(7))
-        *_, two = Proposer(Repairer(fs)).propose(*arguments, np.random.default_rng(7))
+        *_, (one,) = kept.propose(*arguments, np.random.default_rng(7))
+        *_, (two,) = Proposer(Repairer(fs)).propose(*arguments, np.random.default_rng(7))
         assert one is not None
         assert two is not None
         assert one.repair.x.tobytes() == two.repair.x.tobytes()
