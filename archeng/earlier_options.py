@@ -1,33 +1,13 @@
-"""Checks of options that name earlier runs and data."""
+"""Checks of options that name earlier data."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from archeng.checks import file_path, shown
 from archeng.errors import SettingsError
-
-_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have for a journal
-
-
-def journals(name: str, value: Any) -> tuple[Path, ...]:
-    """Return paths of journals."""
-    if isinstance(value, str | os.PathLike):
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        raise SettingsError(f"{name} must be a list of paths of journals, got {shown(value)}.")
-    paths = tuple(file_path(name, path) for path in value)
-    for path in paths:
-        if path.suffix.lower() in _TABLES:
-            raise SettingsError(
-                f"{name}: {path} is a table, not a journal. reuse= takes the SQLite file that "
-                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
-                "table, give the journal that it was made from."
-            )
-    return paths
 
 
 def earlier_data(name: str, value: Any) -> tuple[Any, ...]:

@@ -188,12 +188,13 @@ class Ledger:
         index = None if design is None else self._index.get(self._key(design.x))
         return None if index is None else self.calls[index]
 
-    def plan(self, designs: Sequence[Design | None]) -> Plan:
+    def plan(self, designs: Sequence[Design | None], repeated: bool = False) -> Plan:
         """Say which designs of a generation have to be simulated, within the budget.
 
-        None is a candidate without a design. Designs known from earlier runs cost no call.
+        None is a candidate without a design. Designs known from earlier runs cost no call;
+        ``repeated`` ones are simulated even so.
         """
-        known = tuple(self.find(design) for design in designs)
+        known = tuple(None if repeated else self.find(design) for design in designs)
         new: set[bytes] = set()
         positions: list[int] = []
         left, calls = self.calls_left, 0
@@ -201,10 +202,11 @@ class Ledger:
             if design is None or known[position] is not None:
                 continue
             vector = self._key(design.x)
-            key = vector if self._reuse else position.to_bytes(8, "big")
+            single = self._reuse and not repeated
+            key = vector if single else position.to_bytes(8, "big")
             if key in new:
                 continue
-            if vector not in self._earlier:
+            if repeated or vector not in self._earlier:
                 calls += 1
                 if left is not None and calls > left:
                     return Plan(known, tuple(positions), position)
@@ -212,10 +214,13 @@ class Ledger:
             positions.append(position)
         return Plan(known, tuple(positions), len(designs))
 
-    def known_outcomes(self, designs: Mapping[int, Design]) -> dict[int, CallRecord | Call]:
+    def known_outcomes(
+        self, designs: Mapping[int, Design], repeated: bool = False
+    ) -> dict[int, CallRecord | Call]:
         """Return calls of designs that the journal has, or that an earlier run simulated.
 
-        ``designs`` are candidates of the open generation, by position.
+        ``designs`` are candidates of the open generation, by position; ``repeated`` ones are not
+        taken from earlier runs.
 
         Raises
         ------
@@ -231,7 +236,8 @@ class Ledger:
                     "design than the candidate here. Nothing was simulated. Begin a new run with "
                     "reuse= and this journal."
                 )
-            outcome = stored or self._earlier.get(self._key(design.x))
+            earlier = None if repeated else self._earlier.get(self._key(design.x))
+            outcome = stored or earlier
             if outcome is not None:
                 known[position] = outcome
         return known

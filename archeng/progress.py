@@ -117,7 +117,9 @@ class ProgressLine:
         budget = f"/{run.max_evaluations}" if run.max_evaluations else ""
         parts = [
             f"{run.n_evaluations}{budget} calls",
-            f"best {g.best:.8g}" + (f" ({change:+.1e})" if abs(change) > 0 else ""),
+            f"best {g.best:.8g}"
+            + (f" +- {g.deviation:.1e}" if g.deviation else "")
+            + (f" ({change:+.1e})" if abs(change) > 0 else ""),
             f"step {g.sigma:.1e}",
             f"active {g.n_active}",
             _repairs(g.repairs),

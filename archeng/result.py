@@ -17,6 +17,7 @@ from archeng.model import ModelValues, Output, Parameter, Variable, all_values, 
 from archeng.records import (
     Activity,
     CallRecord,
+    Estimate,
     Floats,
     Generation,
     NeighbourAtBest,
@@ -38,6 +39,7 @@ class Status(StrEnum):
     """What the best design is."""
 
     TARGET = "a feasible design that reaches the target"
+    WITHIN_NOISE = "the best design by its estimate: the noise hides any further gain"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
     SO_FAR = "the best feasible design so far"
@@ -90,6 +92,9 @@ class Result:
     independents : tuple of str
         The variables that were searched, if equations were solved for the others; else empty. The
         equations are not among the rows.
+    estimate : Estimate or None
+        If the simulator is noisy: the objective of the best design, which is the one with the best
+        estimate, with its interval, and the noise. ``fun`` is the estimate, then.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
     """
@@ -116,6 +121,7 @@ class Result:
     sensitivities: tuple[ParameterSensitivity, ...] = ()
     neighbours: tuple[NeighbourAtBest, ...] = ()
     independents: tuple[str, ...] = ()
+    estimate: Estimate | None = None
 
     @property
     def design(self) -> Design:
@@ -129,8 +135,11 @@ class Result:
 
     @property
     def success(self) -> bool:
-        """Whether the target was reached or, if none was given, the search converged."""
-        return self.status in (Status.TARGET, Status.CONVERGED)
+        """Whether the target was reached or, if none was given, the search converged.
+
+        Under noise: whether any further gain is less than the noise lets one see.
+        """
+        return self.status in (Status.TARGET, Status.CONVERGED, Status.WITHIN_NOISE)
 
     @property
     def message(self) -> str:

@@ -19,7 +19,8 @@ import numpy as np
 from archeng.checks import Check, did_you_mean
 from archeng.errors import SettingsError, StudyFileError
 from archeng.model import IMPORT_OPTIONS
-from archeng.options import OPTIONS, two_limits
+from archeng.option_checks import two_limits
+from archeng.options import OPTIONS
 from archeng.settings import HANDLER_OPTIONS, Settings
 
 FILE = "study.toml"

@@ -96,13 +96,19 @@ def open_generation(
     feasible_set: FeasibleSet,
     ledger: Ledger,
     outside: bool,
+    seed: int | None = None,
 ) -> OpenGeneration:
     """Turn a population into candidates and say which are to be simulated.
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    ``seed`` is that of the run; each call has one of its own, by its number.
     """
     candidates = candidates_of(population, feasible_set, outside)
-    plan = ledger.plan([candidate.design for candidate in candidates])
+    plan = ledger.plan([candidate.design for candidate in candidates], population.repeated)
+    for index, position in enumerate(plan.positions, start=len(ledger.calls)):
+        design = candidates[position].design
+        assert design is not None
+        design.call = None if seed is None else (seed, index)
     candidates = [
         candidate if call is None else replace(candidate, known=call.objective)
         for candidate, call in zip(candidates, plan.known, strict=True)

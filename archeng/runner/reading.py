@@ -25,8 +25,8 @@ from archeng.records import Generation
 from archeng.result import Result
 from archeng.runner.options import Options
 from archeng.runner.outcome import Account, VariablesOnly, make_result
+from archeng.runner.standing import Standing
 from archeng.runner.stored import (
-    Standing,
     check_designs,
     stored_model,
     stored_parameters,
@@ -146,6 +146,7 @@ class JournalReader:
                 wide=_wide(header, space),
                 n_restarts=standing.n_restarts,
                 ended=standing.ended,
+                noisy=standing.noisy,
             )
         )
         return replace(result, provenance={**result.provenance, **provenance})

@@ -142,7 +142,7 @@ class Run:
         self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
         self.stop_reason = self.state.stop_reason or self._budget_reason()
-        if best is not None and self.options.reached(best.objective):
+        if best is not None and self.options.reached_by(best, self.state.search):
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
@@ -295,6 +295,7 @@ class Run:
             self.feasible_set,
             self.ledger,
             self.search.handler.outside,
+            self.seed,
         )
 
     def _simulate(self, generation: OpenGeneration) -> StopReason | None:
@@ -319,7 +320,7 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
-        if call is self.ledger.best_acceptable and self.options.reached(call.objective):
+        if call is self.ledger.best_acceptable and self.options.reached_by(call, self.state.search):
             return StopReason.TARGET
         if call.good:
             return None
@@ -361,7 +362,7 @@ class Run:
         if self.feasible_set.dependents is not None:
             self._follow(ledger.best)
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
-        return self.state.stop_reason
+        return self.state.stop_reason or self.options.expected(self.state.search)
 
     def _follow(self, best: CallRecord | None) -> None:
         """Solve equations from the best design on, in other independents if they ask for it."""

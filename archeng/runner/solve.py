@@ -36,6 +36,8 @@ def solve(
     sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     sense: Sense | None = None,
+    noise: float | str | Mapping[str, float | str] | None = None,
+    confidence: float = 0.95,
     restarts: int = 0,
     population_size: int | Literal["auto"] = "auto",
     parallel: int | None = None,

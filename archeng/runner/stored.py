@@ -7,7 +7,7 @@ import json
 import logging
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -258,33 +258,6 @@ def latest_note(
         "closed": closed,
         "generation": encode(history[-1]) if history else None,
     }
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a stored run stood after its last finished generation, as far as readers care."""
-
-    generation: int
-    elapsed: float
-    stop_reason: StopReason | None
-    n_restarts: int
-    ended: tuple[StopReason, ...]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Standing:
-        """Return it out of the state in a journal, also one of an earlier version."""
-        if "restarts" in data:
-            number, ended = data["restarts"]["number"], data["restarts"]["ended"]
-        else:
-            number, ended = data["n_restarts"], data["ended"]
-        reason = data["stop_reason"]
-        return cls(
-            generation=int(data["generation"]),
-            elapsed=float(data["elapsed"]),
-            stop_reason=None if reason is None else StopReason[reason],
-            n_restarts=int(number),
-            ended=tuple(StopReason[name] for name in ended),
-        )
 
 
 def restore(

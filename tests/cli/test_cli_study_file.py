@@ -35,6 +35,8 @@ restarts = 2
 population_size = 8
 parallel = 6
 asynchronous = true
+noise = 0.01
+confidence = 0.9
 workers = "threads:3"
 timeout = 2.5
 retries = { failed = 1, lost = 0 }

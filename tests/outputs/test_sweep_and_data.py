@@ -162,5 +162,5 @@ def test_data_of_something_else_are_refused() -> None:
     with pytest.raises(SettingsError, match=r"data: result 'other' has the variables \['y'\]"):
         archeng.solve(frame(), simulate, data=[result])
     for wrong in (3, [3], "old.csv"):
-        with pytest.raises(SettingsError, match="data|cannot be read"):
+        with pytest.raises(SettingsError, match=r"data|cannot be read"):
             archeng.solve(frame(), simulate, data=wrong)
