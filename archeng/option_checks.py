@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from archeng.checks import file_path, integer, is_real, shown
+from archeng.checks import file_path, integer, is_real, real, shown
 from archeng.errors import SettingsError
 from archeng.settings import Settings
 
@@ -106,3 +107,29 @@ def _limit(name: str, value: Any) -> float | None:
     if not is_real(value):
         raise SettingsError(f"{name}: {shown(value)} is not a number.")
     return float(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a positive number, or raise."""
+    number = float(real(name, value))
+    if not number > 0:
+        raise SettingsError(f"{name} must be positive, got {shown(value)}.")
+    return number
+
+
+def costs(name: str, value: Any) -> tuple[float, ...] | None:
+    """Return what a call of each simulator costs: positive, and increasing."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        raise SettingsError(
+            f"{name} must have a number for each of several simulators, such as [0.05, 1.0]; got "
+            f"{shown(value)}."
+        )
+    numbers = tuple(positive(f"{name}[{k}]", entry) for k, entry in enumerate(value))
+    if any(b <= a for a, b in pairwise(numbers)):
+        raise SettingsError(
+            f"{name} must increase from the cheapest simulator to the dearest, got {shown(value)}. "
+            "Give simulators and costs in that order."
+        )
+    return numbers

@@ -31,9 +31,11 @@ from archeng.model import IMPORT_HINTS, Sense
 from archeng.noise import checked_noise
 from archeng.option_checks import (
     anything,
+    costs,
     journals,
     limits_by_name,
     population,
+    positive,
     settings_or_default,
     values_by_name,
 )
@@ -100,6 +102,22 @@ _TABLE = (
     Option(
         "max_evaluations", "int, optional", optional(partial(integer, least=1)),
         "Hard limit on simulator calls.",
+        "With several simulators, on calls of the last one; the others are limited by `max_cost`.",
+        on_resume=OnResume.LIMIT,
+    ),
+    Option(
+        "cost", "sequence of float, optional", costs,
+        "What a call of each of several simulators costs, the cheapest first.",
+        "Such as `cost=[0.05, 1.0]` for `solve(model, [coarse, fine], ...)`. The answer is about "
+        "the last one; the others teach. In `study.toml` beside "
+        '`simulator = ["coarse.py", "fine.py"]`.',
+        without="there is one simulator",
+        flag=False, section="study",
+    ),
+    Option(
+        "max_cost", "float, optional", optional(positive),
+        "Hard limit on what all calls together cost, in the units of cost=.",
+        "With one simulator each call costs 1.",
         on_resume=OnResume.LIMIT,
     ),
     Option(

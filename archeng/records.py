@@ -67,6 +67,8 @@ class CallRecord:
     repair_open : bool
         Whether a design with other levels of the discrete variables may be nearer to what was
         sampled: the branch and bound of the repair ended at its limit.
+    level : int
+        Which of several simulators was called, 0 for the cheapest; 0 if there is only one.
     sent : int
         Number of the candidate, in the order in which they were made, from 1, in an asynchronous
         run; 0 in others.
@@ -97,6 +99,7 @@ class CallRecord:
     gradients: Mapping[str, Any] = field(default_factory=dict)
     parameters_read: tuple[str, ...] = ()
     repair_open: bool = False
+    level: int = 0
     sent: int = 0
 
     @property
@@ -121,7 +124,8 @@ class Generation:
 
     ``eigenvalues`` (ascending) are those of the covariance matrix relative to the initial one;
     empty where CMA-ES did not sample (the designs were proposed by a model). ``deviation`` is that
-    of the best objective, if the simulator is noisy and it is an estimate.
+    of the best objective, if the simulator is noisy and it is an estimate. ``level`` says which of
+    several simulators was called, 0 for the cheapest.
     """
 
     generation: int
@@ -141,6 +145,7 @@ class Generation:
     strategy_seconds: float = 0.0
     eigenvalues: tuple[float, ...] = ()
     deviation: float = field(default=0.0, metadata=OMITTED)
+    level: int = field(default=0, metadata=OMITTED)
 
 
 @dataclass(frozen=True)

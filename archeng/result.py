@@ -97,6 +97,11 @@ class Result:
         estimate, with its interval, and the noise. ``fun`` is the estimate, then.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
+    cheaper : tuple of CallRecord
+        Calls of cheaper simulators, if there were several; ``evaluations`` are those of the last
+        one, which everything else is about.
+    costs : tuple of float
+        What a call of each simulator costs, the cheapest first.
     """
 
     name: str
@@ -122,6 +127,8 @@ class Result:
     neighbours: tuple[NeighbourAtBest, ...] = ()
     independents: tuple[str, ...] = ()
     estimate: Estimate | None = None
+    cheaper: tuple[CallRecord, ...] = ()
+    costs: tuple[float, ...] = (1.0,)
 
     @property
     def design(self) -> Design:
@@ -132,6 +139,22 @@ class Result:
     def nfev(self) -> int:
         """Number of simulator calls."""
         return sum(e.status != "reused" for e in self.evaluations)
+
+    @property
+    def cost(self) -> float:
+        """What all calls cost; with one simulator their number."""
+        return float(sum(n * cost for n, cost in zip(self.calls_by_level, self.costs, strict=True)))
+
+    @property
+    def calls_by_level(self) -> tuple[int, ...]:
+        """Calls of each simulator, the cheapest first; the last number is ``nfev``."""
+        made = [e.level for e in self.cheaper if e.status != "reused"]
+        return (*(made.count(level) for level in range(len(self.costs) - 1)), self.nfev)
+
+    @property
+    def all_calls(self) -> list[CallRecord]:
+        """Calls of all simulators, in the order of the run."""
+        return sorted((*self.evaluations, *self.cheaper), key=lambda call: call.index)
 
     @property
     def success(self) -> bool:
@@ -154,7 +177,7 @@ class Result:
     @property
     def n_infeasible_calls(self) -> int:
         """Simulator calls at designs that violate an explicit constraint, 0 unless allowed."""
-        return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
+        return sum(not e.feasible and e.status != "reused" for e in self.all_calls)
 
     @property
     def active(self) -> list[str]:
@@ -266,7 +289,9 @@ class Result:
         import pandas
 
         columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
-        header, rows = call_table(self.evaluations, columns, self.variables, self.declared_outputs)
+        if not self.cheaper:
+            columns.remove("level")
+        header, rows = call_table(self.all_calls, columns, self.variables, self.declared_outputs)
         return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:

@@ -75,13 +75,15 @@ class Population:
     """Candidates as sampled (k, n), and the points that are simulated for them.
 
     ``proposed``: by a model of the objective; CMA-ES does not learn from them. ``repeated``: they
-    are simulated again if they were before.
+    are simulated again if they were before. ``level``: which of several simulators is called, 0
+    for the cheapest; None: the finest.
     """
 
     sampled: Floats
     repairs: tuple[Repair, ...]
     proposed: bool = False
     repeated: bool = field(default=False, metadata=OMITTED)
+    level: int | None = field(default=None, metadata=OMITTED)
 
     def distances_squared(self) -> Floats:
         """Squared Mahalanobis repair distances (k,)."""
@@ -190,6 +192,10 @@ class Handler(ABC, Generic[S]):
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
+
+    def reconsidered(self, search: S, past: PastCalls) -> S:
+        """Think again about what is simulated next: teachers know more than when it was chosen."""
+        return search
 
     # -- asynchronous runs: candidates are made while others are away -------------------------
 

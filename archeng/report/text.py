@@ -37,6 +37,8 @@ def result_text(result: Result) -> str:
         f"objective {result.fun:.10g} after {len(calls)} simulator calls, "
         f"{result.n_infeasible_calls} of them at infeasible designs",
     ]
+    if len(result.costs) > 1:
+        parts.append(levels_text(result))
     if result.estimate is not None:
         parts.append(estimate_text(result.estimate))
     if result.objective_formula:
@@ -75,6 +77,17 @@ def result_text(result: Result) -> str:
         last = result.failures[-1].message.strip().splitlines()[-1:]
         parts.append(f"{len(result.failures)} calls did not end well; the last: {' '.join(last)}")
     return "\n".join(parts)
+
+
+def levels_text(result: Result) -> str:
+    """Say how often each of several simulators was called, and what that cost."""
+    pairs = zip(result.calls_by_level, result.costs, strict=True)
+    counts = [f"{count} at {number(cost)}" for count, cost in pairs]
+    failed = sum(not call.good for call in result.cheaper)
+    text = f"calls of the simulators, the cheapest first: {', '.join(counts)}"
+    if failed:
+        text += f" ({failed} of cheaper ones did not end well)"
+    return f"{text}; cost {result.cost:.6g} in all"
 
 
 def estimate_text(estimate: Estimate) -> str:

@@ -59,7 +59,8 @@ class Dispatcher:
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
-        first = self._ledger.n_calls == 0 and all(c.status == "reused" for c in finished.values())
+        made = self._ledger.made[generation.level]
+        first = made == 0 and all(c.status == "reused" for c in finished.values())
         answers = self._evaluator.simulate(todo, first_alone=first)
         stopping = False
         try:
@@ -73,7 +74,7 @@ class Dispatcher:
                     p, outcome = answer
                     if first and outcome.mistake:
                         call = self._record(generation, p, outcome, violations[p])
-                        raise mistaken(call, self._ledger.calls) from outcome.cause
+                        raise mistaken(call, self._ledger.all_calls) from outcome.cause
                     first = False
                     finished[p] = self._written(generation, p, outcome, violations[p])
                     if time_to_stop():
@@ -116,7 +117,7 @@ class Dispatcher:
         design, violation = self._gated(generation.candidates[position])
         known = self._known(generation, {position: design}).get(position)
         told = replace(told, parameters_read=tuple(sorted(design.parameters)))
-        outcome = known or self._asked.completed(told, design.x)
+        outcome = known or self._asked.completed(told, design.x, design.level)
         return self._taken(generation, position, outcome, violation)
 
     def _known(
@@ -255,6 +256,7 @@ def call_record(
         repair_rows=tuple(generation.row_numbers[list(repair.active)].tolist()),
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,
+        level=generation.level,
     )
 
 

@@ -37,6 +37,8 @@ class Options:
     """What the user asked of ``solve`` or ``Run``; see :func:`archeng.solve`."""
 
     max_evaluations: int | None = None
+    cost: tuple[float, ...] | None = None
+    max_cost: float | None = None
     max_time: float | None = None
     target: float | None = None
     sense: Sense = "minimize"
@@ -52,6 +54,11 @@ class Options:
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
+        if self.asynchronous and self.cost is not None:
+            raise SettingsError(
+                "asynchronous=True is for one simulator, and cost= says that there are "
+                f"{len(self.cost)}. Leave one of the two out."
+            )
 
     def limits(self, formulas: FormulaTexts | None) -> Limits:
         """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""
@@ -71,6 +78,11 @@ class Options:
                 f"simulated: {twice} are constraints of the model already, as formulas. Leave them "
                 "out, or choose other names."
             )
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """What a call of each simulator costs, the cheapest first."""
+        return (1.0,) if self.cost is None else self.cost
 
     @property
     def sign(self) -> float:

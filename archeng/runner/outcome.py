@@ -154,6 +154,8 @@ def make_result(run: Account) -> Result:
         neighbours=neighbours,
         independents=_independents(fs),
         estimate=None if known is None else known.estimate,
+        cheaper=tuple(c for c in run.ledger.all_calls if c.level < run.ledger.finest),
+        costs=run.ledger.costs,
     )
 
 
@@ -277,6 +279,7 @@ def make_generation(
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
         deviation=0.0 if noisy is None else noisy.deviation,
+        level=generation.level,
     )
 
 

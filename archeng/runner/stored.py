@@ -37,6 +37,7 @@ from archeng.model import (
 from archeng.model.lattice import Lattice
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
+from archeng.runner.loading import load
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
 from archeng.runner.state import OpenedState, RunState, reopened, restored
@@ -269,10 +270,10 @@ def restore(
     """
     data, calls = journal.state(), list(journal.calls())
     check_designs(journal.path, feasible_set, (stored.call for stored in calls))
-    more = ledger.load(journal.path, journal.generations(), calls, int(data["generation"]))
-    restart = data["restarts"]["number"]
+    more = load(ledger, journal.path, journal.generations(), calls, int(data["generation"]))
+    here = data["restarts"]["number"], (data.get("levels") or {"level": ledger.finest})["level"]
     generations = zip(more, ledger.generations, strict=True)
-    tests = [entry["tests"] for entry, g in generations if g.restart == restart]
+    tests = [entry["tests"] for entry, g in generations if (g.restart, g.level) == here]
     state = restored(data, kind, History.of(filter(None, tests)))
     _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
     if state.anchor is not None:

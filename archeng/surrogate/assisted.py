@@ -29,7 +29,7 @@ from archeng.surrogate.belief import promising
 from archeng.surrogate.companions import judged_together, with_companions
 from archeng.surrogate.data import Frame, best_position, frame_at
 from archeng.surrogate.doubts import Doubts, proposed
-from archeng.surrogate.local import LocalSearch, LocalState
+from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import widened
@@ -133,6 +133,15 @@ class Assisted(Handler[AssistedSearch]):
         if search.phase is Phase.CONSULT:
             return self._consulted(search, past, surpassed)
         return search
+
+    def reconsidered(self, search: AssistedSearch, past: PastCalls) -> AssistedSearch:
+        """Let the local search choose its step again."""
+        local = search.local
+        if search.phase is not Phase.LOCAL or local is None or local.trial is None:
+            return search
+        if local.trial.kind is TrialKind.GEOMETRY:
+            return search
+        return self._consulted(replace(search, local=replace(local, trial=None)), past, False)
 
     def stop(self, search: AssistedSearch) -> StopReason | None:
         """Return why nothing more is expected of this restart, if that is so."""

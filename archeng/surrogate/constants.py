@@ -246,7 +246,7 @@ REGRESSION_SCALES = np.geomspace(1e-8, 1e4, 49)
 REGRESSION_SURPLUS = 3  # Least number of designs, beyond the number of variables ...
 # ... and the largest: so many for each coefficient of a quadratic, and two for each variable ...
 REGRESSION_PER_COEFFICIENT = 2.0
-REGRESSION_MOST = 200  # ... but not more than this
+REGRESSION_MOST = 100, 200  # ... but not fewer and not more than these
 REGRESSION_LEAST = 3  # Designs for each variable that are taken whatever their values are
 REGRESSION_QUIET = 1e-7  # Least noise of a regression, relative to how much values differ
 
@@ -290,5 +290,5 @@ NOISY_CHECK = 5  # Designs between looks at what may still be gained, and one fo
 NOISY_DRAWS = 12  # Random functions that are asked ...
 NOISY_LOOK = 2.0  # ... in this trust region
 NOISY_SEEN = 0.5  # Gain that cannot be seen, in deviations of the best design's estimate
-NOISY_VISIBLE = 0.04  # ... and in deviations of the noise: it takes 1000 calls to see that
+NOISY_VISIBLE = 0.06  # ... and in deviations of the noise: it takes 500 calls to see that
 NOISY_REPEATS = 4  # Repeats of the best design at the end

@@ -271,7 +271,8 @@ def best_estimated(
 def most_regressed(n: int) -> int:
     """Return how many designs a regression takes at most: some times as many as coefficients."""
     coefficients = (n + 1) * (n + 2) // 2
-    return min(int(c.REGRESSION_PER_COEFFICIENT * coefficients) + 2 * n, c.REGRESSION_MOST)
+    wanted = int(c.REGRESSION_PER_COEFFICIENT * coefficients) + 2 * n
+    return int(np.clip(wanted, *c.REGRESSION_MOST))
 
 
 def _regressed(
