@@ -36,7 +36,7 @@ from case_studies.parallel.local_dask import dask_cluster
 NAME = "cluster"
 HELP = "a Dask cluster of eight processes, one of them killed; who is busy"
 RUNS, QUICK_RUNS = 1, 1
-WIDTH, BUDGET, QUICK_BUDGET = 8, 160, 40
+WIDTH, BUDGET, QUICK_BUDGET = 8, 80, 40
 MEAN = 0.5
 """Seconds of a call."""
 PROBLEMS = ("waves",)
@@ -48,8 +48,8 @@ def tasks(runs: int, quick: bool) -> list[Task]:
         {"problem": name, "mode": mode, "killed": killed, "seed": seed, "budget": budget}
         for seed in range(1, runs + 1)
         for name in (PROBLEMS[:1] if quick else PROBLEMS)
-        for killed in (0, 1)
-        for mode in ("batches", "asynchronous")
+        for killed in (1, 0)
+        for mode in ("asynchronous", "batches")
         for budget in (QUICK_BUDGET if quick else BUDGET,)
     ]
 
