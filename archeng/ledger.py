@@ -6,42 +6,24 @@ from, and what goes into the journal: all of it is asked here, by a run and by w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from archeng.codec import decode, encode
+from archeng.codec import encode
 from archeng.distribution import Floats
 from archeng.errors import JournalError
-from archeng.journal import Journal, StoredCall
+from archeng.journal import Journal
 from archeng.model import Formulas
-from archeng.outcomes import Lessons, Limits, PastCalls, Teacher
+from archeng.outcomes import Lessons, Limits, PastCalls, Space, Teacher
 from archeng.ranking import violation_order
 from archeng.records import CallRecord, Generation
-from archeng.simulator import Call, CallStatus, Design, output_vector
+from archeng.simulator import Call, CallStatus, Design, gradient_rows, output_vector
 
+_ROUNDING = 1e-9  # relative, of sums of costs
 _FIRST_ROOM = 64  # calls for which the arrays have room at first; they double when they are full
-
-
-class Space(Protocol):
-    """Which variables are free, as a feasible set says it."""
-
-    @property
-    def n(self) -> int:
-        """How many."""
-
-    def reduce(self, full: Floats) -> Floats:
-        """Return their part of a full vector."""
-
-    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
-        """Return derivatives by them, given those by all variables at a full vector."""
-
-    @property
-    def hidden(self) -> Any:
-        """Positions in a full vector of variables that follow from others; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +67,8 @@ class Ledger:
         Whether a design that comes up again takes the outcome of its first simulation.
     earlier : mapping
         Calls of designs that earlier runs simulated, by the bytes of the full vector.
+    costs, max_cost
+        What a call of each simulator costs, the cheapest first, and what all together may cost.
 
     Attributes
     ----------
@@ -97,8 +81,12 @@ class Ledger:
         position of their candidate.
     n_calls, n_failures : int
         Simulator calls (reused ones do not count), and those that did not end well.
+    made, n_recorded : list of int, int
+        Calls of each simulator, the cheapest first; all of them, reused ones as well.
     best_acceptable : CallRecord or None
         The best call that satisfies all constraints.
+    cheaper : tuple of Ledger
+        One for each cheaper simulator, with its calls; everything else here is about the finest.
     pending : list of ndarray, shape (n,)
         Designs whose calls are under way, in an asynchronous run.
     journal : Journal or None
@@ -117,6 +105,8 @@ class Ledger:
         formulas: Formulas | None = None,
         lessons: Lessons | None = None,
         teachers: tuple[Teacher, ...] = (),
+        costs: tuple[float, ...] = (1.0,),
+        max_cost: float | None = None,
     ) -> None:
         self.calls: list[CallRecord] = []
         self.generations: list[Generation] = []
@@ -124,20 +114,23 @@ class Ledger:
         self.pending: list[Floats] = []
         self.journal: Journal | None = None
         self.best_acceptable: CallRecord | None = None
-        self.n_calls = self.n_failures = 0
+        self.n_calls = self.n_failures = self.n_recorded = 0
+        self.made = [0] * len(costs)
         self.limits = limits
-        self._space, self._formulas, self._budget = space, formulas, budget
+        self._formulas, self._budget = formulas, budget
         self._lessons, self.teachers = lessons, teachers
+        self.costs, self._max_cost = costs, max_cost
+        self.finest = len(costs) - 1
+        self.cheaper = tuple(
+            Ledger(space, limits, maximize=maximize, reuse_designs=True, formulas=formulas)
+            for _ in costs[1:]
+        )
         self._sign = -1.0 if maximize else 1.0
         self._reuse, self._given = reuse_designs, earlier or {}
         self._hidden = space.hidden
         self._earlier = self._by_key()
         self._index: dict[bytes, int] = {}
-        self._points = np.empty((_FIRST_ROOM, space.n))
-        self._objectives = np.empty(_FIRST_ROOM)
-        self._simulated = np.empty((_FIRST_ROOM, len(limits)))
-        self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
-        self._slopes: Floats | None = None  # until a simulator returns gradients
+        self._arrays = CallArrays(space, limits.names, self._sign, formulas)
 
     # -- questions --------------------------------------------------------------------------
 
@@ -165,18 +158,40 @@ class Ledger:
         """How many calls the budget still allows; None without a budget."""
         return None if self._budget is None else max(self._budget - self.n_calls, 0)
 
+    @property
+    def cost(self) -> float:
+        """What all calls cost so far."""
+        return float(sum(n * cost for n, cost in zip(self.made, self.costs, strict=True)))
+
+    @property
+    def out_of_cost(self) -> bool:
+        """Whether no call of the finest simulator can be paid any more."""
+        return self._max_cost is not None and self.left_at(self.finest) == 0
+
+    def left_at(self, level: int) -> int | None:
+        """How many calls of a simulator the budgets still allow; None: any number."""
+        left = self.calls_left if level == self.finest else None
+        if self._max_cost is None:
+            return left
+        payable = (self._max_cost - self.cost) / self.costs[level] * (1 + _ROUNDING)
+        return max(int(payable), 0) if left is None else min(max(int(payable), 0), left)
+
+    @property
+    def all_calls(self) -> list[CallRecord]:
+        """Calls of all simulators, in the order of the run."""
+        if not self.cheaper:
+            return self.calls
+        calls = [*self.calls, *(call for ledger in self.cheaper for call in ledger.calls)]
+        return sorted(calls, key=lambda call: call.index)
+
+    def at(self, level: int) -> Ledger:
+        """Return the ledger with the calls of a simulator."""
+        return self if level == self.finest else self.cheaper[level]
+
     def arrays(self) -> PastCalls:
         """Return designs, objectives and simulated constraints of all calls so far."""
-        every = PastCalls(
-            self._points,
-            self._objectives,
-            self._simulated,
-            self._outputs,
-            self._slopes,
-            self._lessons,
-            self.teachers,
-        )
-        return every.taken(slice(len(self.calls)))
+        cheaper = tuple(ledger.arrays() for ledger in self.cheaper)
+        return self._arrays.past(self._lessons, self.teachers, cheaper)
 
     def known(self) -> PastCalls:
         """Return what :meth:`arrays` has, and the designs whose calls are under way."""
@@ -185,26 +200,34 @@ class Ledger:
 
     def find(self, design: Design | None) -> CallRecord | None:
         """Return the call of the same design in this run, if there is one to be used again."""
-        index = None if design is None else self._index.get(self._key(design.x))
-        return None if index is None else self.calls[index]
+        if design is None:
+            return None
+        own = self.at(design.level)
+        index = own._index.get(own._key(design.x))
+        return None if index is None else own.calls[index]
 
-    def plan(self, designs: Sequence[Design | None]) -> Plan:
+    def plan(
+        self, designs: Sequence[Design | None], level: int = 0, repeated: bool = False
+    ) -> Plan:
         """Say which designs of a generation have to be simulated, within the budget.
 
-        None is a candidate without a design. Designs known from earlier runs cost no call.
+        None is a candidate without a design. Designs known from earlier runs cost no call;
+        ``repeated`` ones are simulated even so. ``level`` is that of all designs.
         """
-        known = tuple(self.find(design) for design in designs)
+        known = tuple(None if repeated else self.find(design) for design in designs)
         new: set[bytes] = set()
         positions: list[int] = []
-        left, calls = self.calls_left, 0
+        left, calls = self.left_at(level), 0
+        reuse, earlier = self.at(level)._reuse, self.at(level)._earlier
         for position, design in enumerate(designs):
             if design is None or known[position] is not None:
                 continue
             vector = self._key(design.x)
-            key = vector if self._reuse else position.to_bytes(8, "big")
+            single = reuse and not repeated
+            key = vector if single else position.to_bytes(8, "big")
             if key in new:
                 continue
-            if vector not in self._earlier:
+            if repeated or vector not in earlier:
                 calls += 1
                 if left is not None and calls > left:
                     return Plan(known, tuple(positions), position)
@@ -212,10 +235,13 @@ class Ledger:
             positions.append(position)
         return Plan(known, tuple(positions), len(designs))
 
-    def known_outcomes(self, designs: Mapping[int, Design]) -> dict[int, CallRecord | Call]:
+    def known_outcomes(
+        self, designs: Mapping[int, Design], repeated: bool = False
+    ) -> dict[int, CallRecord | Call]:
         """Return calls of designs that the journal has, or that an earlier run simulated.
 
-        ``designs`` are candidates of the open generation, by position.
+        ``designs`` are candidates of the open generation, by position; ``repeated`` ones are not
+        taken from earlier runs.
 
         Raises
         ------
@@ -231,7 +257,9 @@ class Ledger:
                     "design than the candidate here. Nothing was simulated. Begin a new run with "
                     "reuse= and this journal."
                 )
-            outcome = stored or self._earlier.get(self._key(design.x))
+            own = self.at(design.level)
+            earlier = None if repeated else own._earlier.get(own._key(design.x))
+            outcome = stored or earlier
             if outcome is not None:
                 known[position] = outcome
         return known
@@ -244,26 +272,34 @@ class Ledger:
 
     def add(self, call: CallRecord) -> None:
         """Take the next finished call, in the order of the run."""
+        self.n_recorded += 1
+        if call.level < self.finest:
+            self.made[call.level] += call.status != CallStatus.REUSED
+            self.cheaper[call.level].add(call)
+            return
         good = call.good
         usable = good and call.max_violation == 0
-        self._extend_arrays(call, usable)
+        self._arrays.add(call, usable)
         if self._reuse:
             self._index[self._key(call.x)] = len(self.calls)
         self.calls.append(call)
         self.n_calls += call.status != CallStatus.REUSED
+        self.made[-1] = self.n_calls
         self.n_failures += not good
         if usable and not call.violated and self._sign * call.objective < self.lowest:
             self.best_acceptable = call
 
     def change_space(self, space: Space) -> None:
         """Take other variables as the free ones from now on."""
-        self._space, self._slopes, self._index = space, None, {}
+        for ledger in self.cheaper:
+            ledger.change_space(space)
+        self._index = {}
         self._hidden = space.hidden
         self._earlier = self._by_key()
         calls, self.calls[:] = list(self.calls), []
-        self._points = np.empty((len(self._points), space.n))
+        self._arrays = CallArrays(space, self.limits.names, self._sign, self._formulas)
         for call in calls:
-            self._extend_arrays(call, call.good and call.max_violation == 0)
+            self._arrays.add(call, call.good and call.max_violation == 0)
             if self._reuse:
                 self._index[self._key(call.x)] = len(self.calls)
             self.calls.append(call)
@@ -310,55 +346,41 @@ class Ledger:
             record = {**encode(generation), **more}
             self.journal.add_generation(generation.generation, record, state())
 
-    def load(
-        self,
-        path: Path,
-        generations: Iterable[Mapping[str, Any]],
-        calls: Iterable[StoredCall],
-        finished: int,
-    ) -> list[dict[str, Any]]:
-        """Take the ``finished`` generations of a journal and their calls; others are `unfinished`.
 
-        Returns
-        -------
-        list of dict
-            What was stored with each generation beside its record.
+class CallArrays:
+    """The calls of one simulator as arrays that grow; ``names`` are of simulated constraints."""
 
-        Raises
-        ------
-        JournalError
-            If rows are missing.
-        """
-        names = {f.name for f in fields(Generation)}
-        more = []
-        for row in generations:
-            own = {key: value for key, value in row.items() if key in names}
-            more.append({key: value for key, value in row.items() if key not in names})
-            self.generations.append(decode(Generation, own))
-        for stored in calls:
-            if stored.call.generation < finished:
-                self.add(stored.call)
-            else:
-                self.unfinished[stored.position] = stored.call
-        made = self.generations[-1].evaluations if self.generations else 0
-        if len(self.generations) != finished or made != self.n_calls:
-            raise JournalError(f"{path}: the file is damaged (rows are missing).")
-        return more
+    def __init__(
+        self, space: Space, names: Sequence[str], sign: float, formulas: Formulas | None
+    ) -> None:
+        self._space, self._names, self._sign, self._formulas = space, names, sign, formulas
+        self._count = 0
+        self._points = np.empty((_FIRST_ROOM, space.n))
+        self._objectives = np.empty(_FIRST_ROOM)
+        self._simulated = np.empty((_FIRST_ROOM, len(names)))
+        self._outputs = np.empty((_FIRST_ROOM, 0 if formulas is None else formulas.q))
+        self._slopes: Floats | None = None  # until a simulator returns gradients
 
-    def _extend_arrays(self, call: CallRecord, usable: bool) -> None:
-        k = len(self.calls)
+    def past(self, *others: Any) -> PastCalls:
+        """Return what is known so far, and of others."""
+        numbers = self._points, self._objectives, self._simulated, self._outputs, self._slopes
+        return PastCalls(*numbers, *others).taken(slice(self._count))
+
+    def add(self, call: CallRecord, usable: bool) -> None:
+        """Take the next call; NaN for one that is not ``usable``."""
+        k = self._count
         if k == len(self._points):
             self._points, self._objectives = _doubled(self._points), _doubled(self._objectives)
             self._simulated, self._outputs = _doubled(self._simulated), _doubled(self._outputs)
             self._slopes = None if self._slopes is None else _doubled(self._slopes)
         self._points[k] = self._space.reduce(call.x)
         self._objectives[k] = self._sign * call.objective if usable else np.nan
-        values = [call.constraints[name] for name in self.limits.names] if usable else np.nan
-        self._simulated[k] = values
+        self._simulated[k] = [call.constraints[name] for name in self._names] if usable else np.nan
         if self._formulas is not None:
             outputs = output_vector(self._formulas, call.outputs) if usable else np.nan
             self._outputs[k] = outputs
             self._extend_slopes(self._formulas, call, usable)
+        self._count += 1
 
     def _extend_slopes(self, formulas: Formulas, call: CallRecord, usable: bool) -> None:
         """Take the derivatives of outputs, if the simulator gave some."""
@@ -366,13 +388,11 @@ class Ledger:
             self._slopes = np.full((*self._outputs.shape, self._space.n), np.nan)
         if self._slopes is None:
             return
-        first, slopes = 0, self._slopes[len(self.calls)]
+        given = gradient_rows(formulas, call.gradients if usable else {})
+        slopes = self._slopes[self._count]
         slopes[:] = np.nan
-        for output in formulas.outputs:
-            rows = call.gradients.get(output.name, ()) if usable else ()
-            for i, row in enumerate(rows):
-                slopes[first + i] = self._space.reduce_gradient(call.x, np.array(row))
-            first += output.size
+        for k, row in given.items():
+            slopes[k] = self._space.reduce_gradient(call.x, row)
 
 
 def _doubled(a: Floats) -> Floats:

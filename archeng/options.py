@@ -7,38 +7,43 @@ the reference are made from it. How the method works inside is in `archeng.setti
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from archeng.checks import (
     Check,
+    between,
     choice,
     file_path,
     flag,
     integer,
-    is_real,
     optional,
     real,
     seconds,
-    shown,
     takes_one,
 )
-from archeng.errors import SettingsError
 from archeng.model import IMPORT_HINTS, Sense
-from archeng.settings import Settings
+from archeng.noise import checked_noise
+from archeng.option_checks import (
+    anything,
+    costs,
+    earlier_runs,
+    journals,
+    limits_by_name,
+    population,
+    positive,
+    settings_or_default,
+    values_by_name,
+)
 from archeng.simulator import OnFailure, check_workers, retry_counts
 
 SimulatorTakes = Literal["design", "model"]
 
 _LARGEST_SEED = 2**128 - 1  # that of NumPy's own entropy, which results show as their seed
-_TABLES = (".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet")  # what people have for a journal
 
 
 class OnResume(Enum):
@@ -86,113 +91,9 @@ def _one_of(literal: Any) -> dict[str, Any]:
     return {"kind": kind, "words": words, "check": partial(choice, allowed=words)}
 
 
-def _anything(name: str, value: Any) -> Any:
-    """Return a value that only the model can check."""
-    return value
-
-
-def _journals(name: str, value: Any) -> tuple[Path, ...]:
-    if isinstance(value, str | os.PathLike):
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        raise SettingsError(f"{name} must be a list of paths of journals, got {shown(value)}.")
-    paths = tuple(file_path(name, path) for path in value)
-    for path in paths:
-        if path.suffix.lower() in _TABLES:
-            raise SettingsError(
-                f"{name}: {path} is a table, not a journal. reuse= takes the SQLite file that "
-                "`solve(..., journal=...)` or `archeng run` wrote; if `archeng export` made this "
-                "table, give the journal that it was made from."
-            )
-    return paths
-
-
-def _earlier_runs(name: str, value: Any) -> tuple[Any, ...]:
-    """Return results, and journals as paths."""
-    single = isinstance(value, str | os.PathLike) or hasattr(value, "evaluations")
-    if single:
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        raise SettingsError(
-            f"{name} must be a list of results or of paths of journals, got {shown(value)}."
-        )
-    results = [run for run in value if hasattr(run, "evaluations")]
-    paths = _journals(name, [run for run in value if not hasattr(run, "evaluations")])
-    return (*results, *paths)
-
-
-def _population(name: str, value: Any) -> int | None:
-    """Return the candidates of a generation; None is as many as suit the declared width."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return None
-    if isinstance(value, str):
-        raise SettingsError(f'{name} must be "auto" or an integer, got {shown(value)}.')
-    return integer(name, value, least=4)
-
-
-def _settings(name: str, value: Any) -> Settings:
-    if value is not None and not isinstance(value, Settings):
-        raise SettingsError(f"{name} must be an archeng.Settings, got {shown(value)}.")
-    return value or Settings()
-
-
-def _simulated(name: str, value: Any) -> dict[str, tuple[float | None, float | None]]:
-    """Return the limits by name, infinite ones as None."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise SettingsError(
-            f"{name} must map names of constraints to (lower, upper), such as "
-            f'{{"stress": (None, 250e6)}}; got {shown(value)}.'
-        )
-    for key in value:
-        if not isinstance(key, str) or not key:
-            raise SettingsError(f"{name}: names must be texts, got {shown(key)}.")
-    return {key: two_limits(f"{name}[{key!r}]", limits) for key, limits in value.items()}
-
-
-def _by_name(name: str, value: Any) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise SettingsError(
-            f'{name} must map names of parameters to values, such as {{"load": 15e3}}; got '
-            f"{shown(value)}."
-        )
-    return dict(value)
-
-
-def two_limits(name: str, limits: Any) -> tuple[float | None, float | None]:
-    """Return the limits of a simulated constraint, infinite ones as None."""
-    if not isinstance(limits, list | tuple) or len(limits) != 2:
-        raise SettingsError(
-            f"{name} must be (lower, upper), None where there is no limit; got {shown(limits)}."
-        )
-    low, high = (_limit(name, value) for value in limits)
-    if low is None and high is None:
-        raise SettingsError(
-            f"{name} has no limit. What is only to be recorded belongs into the outputs of "
-            "archeng.Evaluation."
-        )
-    if low is not None and high is not None and not low < high:
-        raise SettingsError(
-            f"{name}: the lower limit {low!r} must be below the upper {high!r}. A simulation hits "
-            "a single value only by chance: give a band around it."
-        )
-    return low, high
-
-
-def _limit(name: str, value: Any) -> float | None:
-    if value is None or (isinstance(value, float) and math.isinf(value)):
-        return None
-    if not is_real(value):
-        raise SettingsError(f"{name}: {shown(value)} is not a number.")
-    return float(value)
-
-
 _TABLE = (
     Option(
-        "simulated", "mapping, optional", _simulated,
+        "simulated", "mapping, optional", limits_by_name,
         "Limits of the constraints that the simulator returns: {name: (lower, upper)}.",
         'Such as `{"stress": (None, 250e6), "first_mode": (40.0, None)}`. They may be violated '
         "during the search; the result says whether they hold.",
@@ -201,6 +102,22 @@ _TABLE = (
     Option(
         "max_evaluations", "int, optional", optional(partial(integer, least=1)),
         "Hard limit on simulator calls.",
+        "With several simulators, on calls of the last one; the others are limited by `max_cost`.",
+        on_resume=OnResume.LIMIT,
+    ),
+    Option(
+        "cost", "sequence of float, optional", costs,
+        "What a call of each of several simulators costs, the cheapest first.",
+        "Such as `cost=[0.05, 1.0]` for `solve(model, [coarse, fine], ...)`. The answer is about "
+        "the last one; the others teach. In `study.toml` beside "
+        '`simulator = ["coarse.py", "fine.py"]`.',
+        without="there is one simulator",
+        flag=False, section="study",
+    ),
+    Option(
+        "max_cost", "float, optional", optional(positive),
+        "Hard limit on what all calls together cost, in the units of cost=.",
+        "With one simulator each call costs 1.",
         on_resume=OnResume.LIMIT,
     ),
     Option(
@@ -221,19 +138,19 @@ _TABLE = (
         without="a random one, recorded",
     ),
     Option(
-        "start", "mapping or array, optional", _anything,
+        "start", "mapping or array, optional", anything,
         "Where to begin; it is repaired if infeasible.",
         without="the variables' `start`, or a feasible design that archeng prepares",
         flag=False, section=None,
     ),
     Option(
-        "sigma", "float, array, mapping or matrix, optional", _anything,
+        "sigma", "float, array, mapping or matrix, optional", anything,
         "Initial standard deviation: for all variables, for each, or a covariance matrix.",
         without="the variables' `scale`, or a fifth of the width between their bounds",
         flag=False, section=None,
     ),
     Option(
-        "parameters", "mapping, optional", _by_name,
+        "parameters", "mapping, optional", values_by_name,
         "Values of parameters of the model, by name, instead of those that it declares.",
         'Such as `{"load": 15e3}`; see `Model.parameter`. Stored in the journal with the model. In '
         "`study.toml` the section `[parameters]`; on the command line `--parameter load=15e3`, a "
@@ -249,12 +166,26 @@ _TABLE = (
         words=get_args(Sense), section="study",
     ),
     Option(
+        "noise", "float, str or mapping, optional", checked_noise,
+        'Standard deviation of the simulator\'s values: a number, or relative to them as "5%".',
+        "How much they differ if the same design is simulated again; 0: not at all. A mapping "
+        'gives it by name, `{"objective": "5%", "stress": 2e6}`. With noise the best design is the '
+        "one with the best estimate, which the result shows with its interval.",
+        without="found out from the calls, and from repeats once they look noisy",
+        pyomo=True,
+    ),
+    Option(
+        "confidence", "float", partial(between, low=0.5, high=0.999),
+        "Probability with which noisy constraints hold at the best design, and of its interval.",
+        default=0.95,
+    ),
+    Option(
         "restarts", "int", partial(integer, least=0),
         "BIPOP restarts after convergence, for objectives with several optima.",
         default=0,
     ),
     Option(
-        "population_size", 'int or "auto"', _population,
+        "population_size", 'int or "auto"', population,
         "Candidates per generation, at least 4.",
         '`"auto"`: 4 + floor(3 ln n), as a multiple of `parallel`, and as many as `parallel` where '
         "that is more, up to 512. Four times that or more make a global search, in which the "
@@ -282,7 +213,7 @@ _TABLE = (
         on_resume=OnResume.FREE, flag=False, section=None, pyomo=False,
     ),
     Option(
-        "settings", "Settings, optional", _settings,
+        "settings", "Settings, optional", settings_or_default,
         "How the method works inside.",
         without="`archeng.Settings()`",
         on_resume=OnResume.SAME, flag=False, section=None,
@@ -330,12 +261,12 @@ _TABLE = (
         "SQLite file that keeps every call; a run that dies goes on with resume.",
     ),
     Option(
-        "reuse", "sequence of paths", _journals,
+        "reuse", "sequence of paths", journals,
         "Journals of earlier runs, whose finished designs are not simulated again.",
         default=(), on_resume=OnResume.FREE,
     ),
     Option(
-        "data", "sequence of results or journals", _earlier_runs,
+        "data", "sequence of results or journals", earlier_runs,
         "Earlier runs of the same simulator, whose outputs teach the models of outputs.",
         "Results or journals of a model with the same variables, outputs and parameters; "
         "constraints, objective and values of parameters may be others. What they simulated is "
@@ -348,7 +279,7 @@ _TABLE = (
         default=False, on_resume=OnResume.FREE, flag=False, section=None,
     ),
     Option(
-        "model", "optional", _anything,
+        "model", "optional", anything,
         "Must be that of the journal; needed if that cannot hold it, such as CasADi MX functions.",
         on_resume=OnResume.SAME, flag=False, section=None, pyomo=False, solve=False,
     ),

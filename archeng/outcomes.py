@@ -7,7 +7,7 @@ objective.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,24 @@ def _nothing() -> Floats:
 
 def _no_columns() -> Floats:
     return np.zeros((0, 0))
+
+
+class Space(Protocol):
+    """Which variables are free, as a feasible set says it."""
+
+    @property
+    def n(self) -> int:
+        """How many."""
+
+    def reduce(self, full: Floats) -> Floats:
+        """Return their part of a full vector."""
+
+    def reduce_gradient(self, full: Floats, gradient: Floats) -> Floats:
+        """Return derivatives by them, given those by all variables at a full vector."""
+
+    @property
+    def hidden(self) -> Any:
+        """Positions in a full vector of variables that follow from others; None: there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +162,7 @@ class PastCalls:
     slopes: Floats | None = None  # (k, q, n) of the outputs, NaN where not given; None: nowhere
     lessons: Lessons | None = None  # of earlier runs, about outputs only
     teachers: tuple[Teacher, ...] = ()  # what is known of functions that may resemble this one
+    cheaper: tuple[PastCalls, ...] = ()  # calls of cheaper simulators, the cheapest first
 
     def __post_init__(self) -> None:
         _same_length(self, "simulated", "outputs")
@@ -161,6 +180,7 @@ class PastCalls:
             None if self.slopes is None else self.slopes[chosen],
             self.lessons,
             self.teachers,
+            self.cheaper,
         )
 
     def last(self, k: int) -> PastCalls:
@@ -200,6 +220,7 @@ class PastCalls:
             slopes,
             self.lessons,
             self.teachers,
+            self.cheaper,
         )
 
 

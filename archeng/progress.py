@@ -26,6 +26,7 @@ class _Observable(Protocol):
     n_workers: int | None
     history: Any
     settings: Any
+    ledger: Any
     options: Any
 
     @property
@@ -115,9 +116,15 @@ class ProgressLine:
         change = g.best - self._best
         self._best = g.best
         budget = f"/{run.max_evaluations}" if run.max_evaluations else ""
+        calls = f"{run.n_evaluations}{budget} calls"
+        if len(run.ledger.costs) > 1:
+            cheaper = " + ".join(map(str, run.ledger.made[:-1]))
+            calls = f"{cheaper} + {calls}, cost {run.ledger.cost:.4g}"
         parts = [
-            f"{run.n_evaluations}{budget} calls",
-            f"best {g.best:.8g}" + (f" ({change:+.1e})" if abs(change) > 0 else ""),
+            calls,
+            f"best {g.best:.8g}"
+            + (f" +- {g.deviation:.1e}" if g.deviation else "")
+            + (f" ({change:+.1e})" if abs(change) > 0 else ""),
             f"step {g.sigma:.1e}",
             f"active {g.n_active}",
             _repairs(g.repairs),

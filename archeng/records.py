@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.codec import OMITTED
 from archeng.model import REAL, Domain, Output, Parameter, Variable, plain_values
 
 Floats = NDArray[np.float64]
@@ -66,6 +67,8 @@ class CallRecord:
     repair_open : bool
         Whether a design with other levels of the discrete variables may be nearer to what was
         sampled: the branch and bound of the repair ended at its limit.
+    level : int
+        Which of several simulators was called, 0 for the cheapest; 0 if there is only one.
     sent : int
         Number of the candidate, in the order in which they were made, from 1, in an asynchronous
         run; 0 in others.
@@ -96,6 +99,7 @@ class CallRecord:
     gradients: Mapping[str, Any] = field(default_factory=dict)
     parameters_read: tuple[str, ...] = ()
     repair_open: bool = False
+    level: int = 0
     sent: int = 0
 
     @property
@@ -119,7 +123,9 @@ class Generation:
     """One generation. Times are seconds; ``best`` is the best objective so far.
 
     ``eigenvalues`` (ascending) are those of the covariance matrix relative to the initial one;
-    empty where CMA-ES did not sample (the designs were proposed by a model).
+    empty where CMA-ES did not sample (the designs were proposed by a model). ``deviation`` is that
+    of the best objective, if the simulator is noisy and it is an estimate. ``level`` says which of
+    several simulators was called, 0 for the cheapest.
     """
 
     generation: int
@@ -138,6 +144,8 @@ class Generation:
     simulator_seconds: float = 0.0
     strategy_seconds: float = 0.0
     eigenvalues: tuple[float, ...] = ()
+    deviation: float = field(default=0.0, metadata=OMITTED)
+    level: int = field(default=0, metadata=OMITTED)
 
 
 @dataclass(frozen=True)
@@ -163,11 +171,45 @@ class SimulatedAtBest:
     upper: float
     formula: str = ""  # of the model; empty if the simulator returns the value itself
     source: str = ""
+    deviation: float = 0.0  # of the value, which is an estimate if the simulator is noisy
 
     @property
     def holds(self) -> bool:
         """Whether the value is within its limits."""
         return self.lower <= self.value <= self.upper
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of the best design's objective if the simulator is noisy.
+
+    Attributes
+    ----------
+    value : float
+        Expected objective.
+    deviation : float
+        Standard deviation of that.
+    lower, upper : float
+        Interval that holds the true value with a probability of ``confidence``.
+    noise : float
+        Standard deviation of single calls there, relative to the value if ``relative``.
+    calls : int
+        How often that design was simulated; others nearby count, too, in the estimate.
+    """
+
+    value: float
+    deviation: float
+    lower: float
+    upper: float
+    confidence: float
+    noise: float
+    relative: bool
+    calls: int
+
+    @property
+    def noise_text(self) -> str:
+        """The noise, as people say it."""
+        return f"{100 * self.noise:.2g} %" if self.relative else f"{self.noise:.2g}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from archeng.model import ModelValues, Output, Parameter, Variable, all_values, 
 from archeng.records import (
     Activity,
     CallRecord,
+    Estimate,
     Floats,
     Generation,
     NeighbourAtBest,
@@ -38,6 +39,7 @@ class Status(StrEnum):
     """What the best design is."""
 
     TARGET = "a feasible design that reaches the target"
+    WITHIN_NOISE = "the best design by its estimate: the noise hides any further gain"
     CONVERGED = "a feasible design to which the search has converged"
     STOPPED = "the best feasible design when the run was stopped"
     SO_FAR = "the best feasible design so far"
@@ -90,8 +92,16 @@ class Result:
     independents : tuple of str
         The variables that were searched, if equations were solved for the others; else empty. The
         equations are not among the rows.
+    estimate : Estimate or None
+        If the simulator is noisy: the objective of the best design, which is the one with the best
+        estimate, with its interval, and the noise. ``fun`` is the estimate, then.
     objective_name, objective_formula : str
         Of the model; empty if the simulator returns the objective itself.
+    cheaper : tuple of CallRecord
+        Calls of cheaper simulators, if there were several; ``evaluations`` are those of the last
+        one, which everything else is about.
+    costs : tuple of float
+        What a call of each simulator costs, the cheapest first.
     """
 
     name: str
@@ -116,6 +126,9 @@ class Result:
     sensitivities: tuple[ParameterSensitivity, ...] = ()
     neighbours: tuple[NeighbourAtBest, ...] = ()
     independents: tuple[str, ...] = ()
+    estimate: Estimate | None = None
+    cheaper: tuple[CallRecord, ...] = ()
+    costs: tuple[float, ...] = (1.0,)
 
     @property
     def design(self) -> Design:
@@ -128,9 +141,28 @@ class Result:
         return sum(e.status != "reused" for e in self.evaluations)
 
     @property
+    def cost(self) -> float:
+        """What all calls cost; with one simulator their number."""
+        return float(sum(n * cost for n, cost in zip(self.calls_by_level, self.costs, strict=True)))
+
+    @property
+    def calls_by_level(self) -> tuple[int, ...]:
+        """Calls of each simulator, the cheapest first; the last number is ``nfev``."""
+        made = [e.level for e in self.cheaper if e.status != "reused"]
+        return (*(made.count(level) for level in range(len(self.costs) - 1)), self.nfev)
+
+    @property
+    def all_calls(self) -> list[CallRecord]:
+        """Calls of all simulators, in the order of the run."""
+        return sorted((*self.evaluations, *self.cheaper), key=lambda call: call.index)
+
+    @property
     def success(self) -> bool:
-        """Whether the target was reached or, if none was given, the search converged."""
-        return self.status in (Status.TARGET, Status.CONVERGED)
+        """Whether the target was reached or, if none was given, the search converged.
+
+        Under noise: whether any further gain is less than the noise lets one see.
+        """
+        return self.status in (Status.TARGET, Status.CONVERGED, Status.WITHIN_NOISE)
 
     @property
     def message(self) -> str:
@@ -145,7 +177,7 @@ class Result:
     @property
     def n_infeasible_calls(self) -> int:
         """Simulator calls at designs that violate an explicit constraint, 0 unless allowed."""
-        return sum(not e.feasible and e.status != "reused" for e in self.evaluations)
+        return sum(not e.feasible and e.status != "reused" for e in self.all_calls)
 
     @property
     def active(self) -> list[str]:
@@ -257,7 +289,9 @@ class Result:
         import pandas
 
         columns = [f.name for f in fields(CallRecord) if f.type in ("int", "float", "str")]
-        header, rows = call_table(self.evaluations, columns, self.variables, self.declared_outputs)
+        if not self.cheaper:
+            columns.remove("level")
+        header, rows = call_table(self.all_calls, columns, self.variables, self.declared_outputs)
         return pandas.DataFrame(rows, columns=header)
 
     def load_into(self, model: Any) -> None:

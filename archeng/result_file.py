@@ -33,7 +33,7 @@ def write_result(result: Any, path: str | Path) -> None:
     data = {"format": _FORMAT, "version": _VERSION, **_encoded(result)}
     if has_discrete(result.variables):
         data[_BY_NAME] = _encoded(_design(result))
-    for name in ("neighbours", "independents"):  # only with discrete variables, and equations
+    for name in ("neighbours", "independents", "estimate"):  # not of every run
         if not data[name]:
             del data[name]
     text = json.dumps(data, allow_nan=False)

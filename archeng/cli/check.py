@@ -13,7 +13,7 @@ import numpy as np
 
 from archeng.cli import flags
 from archeng.cli.output import by_name, limits_text, value_text, write, write_json
-from archeng.cli.study_file import StudyFile
+from archeng.cli.study_file import Source, StudyFile
 from archeng.cli.study_import import import_options, opened
 from archeng.cli.targets import study_or_file
 from archeng.diagnose import Diagnosis, compiled_model, diagnose
@@ -185,6 +185,13 @@ def _of_study(
         yield model, _study_data(target)
 
 
+def _simulator_names(given: Source | tuple[Source, ...] | None) -> str | None:
+    """Return the files of the simulators."""
+    if given is None:
+        return None
+    return ", ".join(s.path.name for s in (given if isinstance(given, tuple) else (given,)))
+
+
 def _study_data(study: StudyFile) -> dict[str, Any]:
     options = study.options
     simulated = {name: limits_text(pair) for name, pair in options.get("simulated", {}).items()}
@@ -194,7 +201,8 @@ def _study_data(study: StudyFile) -> dict[str, Any]:
     journal = study.journal.relative_to(study.folder)
     return {
         "model": study.model.path.name,
-        "simulator": None if study.simulator is None else study.simulator.path.name,
+        "simulator": _simulator_names(study.simulator),
+        **({"cost": options["cost"]} if "cost" in options else {}),
         **{k: options.get(k) for k in ("sense", *LIMIT_NAMES, "seed")},
         "workers": workers,
         "parameters": options.get("parameters"),
@@ -272,7 +280,10 @@ def _first_call(
         options = {k: v for k, v in study.options.items() if k not in _ALONE}
         more: dict[str, Any] = {} if workers is None else {"workers": workers}
         more["parameters"] = study.parameters(parameters)
-        result = solve(study.model, study.simulator, max_evaluations=1, **{**options, **more})
+        simulator = study.simulator
+        if isinstance(simulator, list | tuple):  # the run is about the last one
+            simulator, options = simulator[-1], {**options, "cost": None}
+        result = solve(study.model, simulator, max_evaluations=1, **{**options, **more})
         budget = study.options.get("max_evaluations")
     [call] = result.evaluations
     return {

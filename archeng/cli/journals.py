@@ -229,9 +229,9 @@ def _created(path: Path) -> Any:
 
 
 def _write_csv(result: Result, stream: Any) -> None:
-    header, rows = call_table(
-        result.evaluations, _COLUMNS, result.variables, result.declared_outputs
-    )
+    columns = (*_COLUMNS, "level") if result.cheaper else _COLUMNS
+    calls = result.all_calls
+    header, rows = call_table(calls, columns, result.variables, result.declared_outputs)
     csv.writer(stream).writerows(map(cell, row) for row in (header, *rows))
 
 
@@ -240,13 +240,13 @@ def _write_json(result: Result, stream: Any) -> None:
     parameters = parameters_of(result.parameters)
     calls = [
         {
-            **{c: getattr(e, c) for c in _COLUMNS},
+            **{c: getattr(e, c) for c in (*_COLUMNS, *(["level"] if result.cheaper else []))},
             "design": by_name(result, e.x),
             "constraints": e.constraints,
             "violated": e.violated,
             "outputs": e.outputs,
             "parameters": parameters,
         }
-        for e in result.evaluations
+        for e in result.all_calls
     ]
     write_json(calls, stream)

@@ -19,7 +19,8 @@ import numpy as np
 from archeng.checks import Check, did_you_mean
 from archeng.errors import SettingsError, StudyFileError
 from archeng.model import IMPORT_OPTIONS
-from archeng.options import OPTIONS, two_limits
+from archeng.option_checks import two_limits
+from archeng.options import OPTIONS
 from archeng.settings import HANDLER_OPTIONS, Settings
 
 FILE = "study.toml"
@@ -50,7 +51,7 @@ class StudyFile:
     path: Path  # of the file, absolute
     name: str | None  # replaces the name of the model
     model: Source
-    simulator: Source | None  # None: the objective of the model itself
+    simulator: Source | tuple[Source, ...] | None  # None: the objective of the model itself
     workers: Source | None  # a function that makes the workers; plain workers are in ``options``
     journal: Path
     options: Mapping[str, Any]  # keywords of `archeng.solve`
@@ -129,12 +130,20 @@ def _study(file: Path, data: Mapping[str, Any], checker: _Checker) -> StudyFile:
         path=file,
         name=study.get("name"),
         model=checker.source(("study", "model"), study.get("model", _MODEL)),
-        simulator=None if simulator is None else checker.source(("study", "simulator"), simulator),
+        simulator=_simulators(simulator, checker),
         workers=workers,
         journal=checker.path(("run", "journal"), run.get("journal", _JOURNAL)),
         options=options,
         lines=checker.lines,
     )
+
+
+def _simulators(given: Any, checker: _Checker) -> Source | tuple[Source, ...] | None:
+    """Return the file of the simulator; of several, the cheapest first, those of all."""
+    key = ("study", "simulator")
+    if isinstance(given, list):
+        return tuple(checker.source(key, one) for one in given)
+    return None if given is None else checker.source(key, given)
 
 
 class _Checker:
@@ -245,6 +254,11 @@ def _file(key: str, value: Any, endings: tuple[str, ...]) -> None:
         raise SettingsError(f"{key} must be inside the folder of the study, got {value!r}.")
 
 
+def _simulator(key: str, value: Any) -> None:
+    for one in value if isinstance(value, list) and value else [value]:
+        _file(key, one, (".py",))
+
+
 def _journal(key: str, value: Any) -> None:
     if not isinstance(value, str) or not value or value.endswith(("/", "\\", ".py", ".toml")):
         raise SettingsError(f'{key} must be the name of a file, such as "run.db", got {value!r}.')
@@ -305,7 +319,7 @@ _OF_ANY_NAME: Mapping[str, Check] = {
 _FILES: Mapping[str, Check] = {
     "name": _name,
     "model": partial(_file, endings=(".py", ".nl")),
-    "simulator": partial(_file, endings=(".py",)),
+    "simulator": _simulator,
     "journal": _journal,
 }
 """Keys that stand for names of files, or of the study."""

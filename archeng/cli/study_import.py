@@ -20,7 +20,7 @@ from typing import Any
 import cloudpickle
 
 from archeng.checks import did_you_mean
-from archeng.cli.study_file import StudyFile
+from archeng.cli.study_file import Source, StudyFile
 from archeng.errors import ArchengError, ModelError
 from archeng.model import IMPORT_OPTIONS, Model, as_model, is_importable, is_pyomo, of_casadi
 
@@ -72,10 +72,13 @@ def _from_toml(
     model: Any = study.model.path
     if model.suffix == ".py":
         model = find_model(module(model.resolve()), name or study.model.name)
-    simulator, own = None, None
-    if study.simulator is not None:
+    simulator: Any = None
+    own = None
+    if isinstance(study.simulator, tuple):
+        simulator = [_simulator(module, source) for source in study.simulator]
+    elif study.simulator is not None:
         own = module(study.simulator.path.resolve())
-        simulator = _object(own, study.simulator.name or "simulator")
+        simulator = _simulator(module, study.simulator)
     workers: Any = contextlib.nullcontext()
     if study.workers is not None:
         workers = _workers(module(study.workers.path.resolve()), str(study.workers.name))
@@ -84,6 +87,10 @@ def _from_toml(
     options = {**study.options, "journal": study.journal}
     model = _named(model, study.name, simulator, options)
     return OpenStudy(model, simulator, options, workers)
+
+
+def _simulator(module: Callable[[Path], ModuleType], source: Source) -> Any:
+    return _object(module(source.path.resolve()), source.name or "simulator")
 
 
 @contextlib.contextmanager

@@ -9,17 +9,20 @@ memory of its own, so that a run can be written to a file and read again at any 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from archeng.checks import unknown_options
+from archeng.codec import OMITTED
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
 from archeng.model.lattice import Lattice
+from archeng.noise import Noise
 from archeng.outcomes import Limits, Outcomes, PastCalls, Sides
 from archeng.repair import Repair, Repairer, RepairKind
 from archeng.settings import Settings
@@ -71,12 +74,16 @@ T = TypeVar("T")
 class Population:
     """Candidates as sampled (k, n), and the points that are simulated for them.
 
-    ``proposed``: by a model of the objective; CMA-ES does not learn from them.
+    ``proposed``: by a model of the objective; CMA-ES does not learn from them. ``repeated``: they
+    are simulated again if they were before. ``level``: which of several simulators is called, 0
+    for the cheapest; None: the finest.
     """
 
     sampled: Floats
     repairs: tuple[Repair, ...]
     proposed: bool = False
+    repeated: bool = field(default=False, metadata=OMITTED)
+    level: int | None = field(default=None, metadata=OMITTED)
 
     def distances_squared(self) -> Floats:
         """Squared Mahalanobis repair distances (k,)."""
@@ -108,6 +115,8 @@ class HandlerParts:
     limits: Limits  # of the simulated constraints
     taught: bool = False  # whether earlier runs have taught models of outputs
     width: int = 1  # calls that are made at a time
+    noise: Mapping[str, Noise] | None = None  # of the simulator, by name; None: not known
+    confidence: float = 0.95  # probability with which noisy constraints are to hold
     asynchronous: bool = False  # whether a design is made whenever a worker is idle
 
     @property
@@ -183,6 +192,10 @@ class Handler(ABC, Generic[S]):
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
+
+    def reconsidered(self, search: S, past: PastCalls) -> S:
+        """Think again about what is simulated next: teachers know more than when it was chosen."""
+        return search
 
     # -- asynchronous runs: candidates are made while others are away -------------------------
 

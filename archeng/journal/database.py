@@ -201,7 +201,7 @@ _COLUMNS = {
 }
 _DETAILS = (
     *("constraints", "violated", "outputs", "gradients", "parameters_read"),
-    *("repair_rows", "repair_multipliers", "repair_open", "sent"),
+    *("repair_rows", "repair_multipliers", "repair_open", "sent", "level"),
 )
 COLUMNS = (*_COLUMNS, "details")
 """``details`` is JSON: what only some calls have."""
@@ -246,6 +246,7 @@ def from_row(index: int, row: Sequence[Any]) -> StoredCall:
         parameters_read=tuple(str(name) for name in details.get("parameters_read", ())),
         repair_open=bool(details.get("repair_open", False)),
         sent=int(details.get("sent", 0)),
+        level=int(details.get("level", 0)),
     )
     return StoredCall(position, call)
 

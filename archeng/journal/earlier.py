@@ -19,6 +19,8 @@ def finished_designs(
 ) -> list[CallRecord]:
     """Return all well-ended calls in a journal; of several of one design the last.
 
+    Of several simulators those of the last one.
+
     Not those whose simulator looked at a parameter that has another value now, nor those with a
     row of a table that is gone or has other attributes now; rows are found by their names.
 
@@ -33,7 +35,10 @@ def finished_designs(
         before = {p["name"]: p["values"] for p in header.get("parameters") or ()}
         now = {p.name: p.values.tolist() for p in parameters}
         found: dict[bytes, CallRecord] = {}
+        finest = len(header["options"].get("cost") or (1.0,)) - 1
         for _, call in journal.calls():
+            if call.level != finest:
+                continue
             if call.good and all(before.get(p) == now.get(p) for p in call.parameters_read):
                 x = translated(call.x)
                 if x is not None:

@@ -38,6 +38,7 @@ class RepairKind(StrEnum):
     INTERSECTION = "intersection"  # [SA22 eq:intersection, (5)]
     NEAREST = "nearest"  # [SA22 eq:nearest, (6)]
     PROPOSED = "proposed"  # a feasible design proposed by a model of the objective
+    REPEATED = "repeated"  # the same as before: how much the simulator's values differ is unknown
     FAILED = "failed"  # no feasible point was found
     UNREPAIRED = "unrepaired"  # infeasible as sampled, and no repair was asked for
 

@@ -21,6 +21,7 @@ from archeng.report.text import (
     dependents_text,
     formulas_of,
     gain_text,
+    levels_text,
     optimality_text,
     output_cells,
     shown_variables,
@@ -50,6 +51,9 @@ def summary(result: Result) -> list[Html]:
         ),
         ("simulator calls", f"{result.nfev} of {budget}" if budget else str(result.nfev)),
     ]
+    if len(result.costs) > 1:
+        pairs.append(("calls by simulator", ", ".join(map(str, result.calls_by_level))))
+        pairs.append(("cost", f"{result.cost:.6g}"))
     if result.simulated and has_design:
         violated = sum(not s.holds for s in result.simulated)
         pairs.append(("simulated constraints", f"{violated} violated" if violated else "all hold"))
@@ -66,6 +70,8 @@ def summary(result: Result) -> list[Html]:
     if result.optimality is not None:
         evidence = optimality_text(result.optimality)
         text += f" {evidence[0].upper()}{evidence[1:]}."
+    if len(result.costs) > 1:
+        text += f" {levels_text(result).capitalize()}."
     return [paragraph(text), facts(pairs)]
 
 

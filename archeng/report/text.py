@@ -12,6 +12,7 @@ import numpy as np
 from archeng.model import REAL, Domain, bound_domains, number, text_table
 from archeng.records import (
     Activity,
+    Estimate,
     ParameterSensitivity,
     RowAtBest,
     SimulatedAtBest,
@@ -36,6 +37,10 @@ def result_text(result: Result) -> str:
         f"objective {result.fun:.10g} after {len(calls)} simulator calls, "
         f"{result.n_infeasible_calls} of them at infeasible designs",
     ]
+    if len(result.costs) > 1:
+        parts.append(levels_text(result))
+    if result.estimate is not None:
+        parts.append(estimate_text(result.estimate))
     if result.objective_formula:
         parts.append(f"objective: {objective_text(result)}")
     if result.optimality is not None:
@@ -74,6 +79,28 @@ def result_text(result: Result) -> str:
     return "\n".join(parts)
 
 
+def levels_text(result: Result) -> str:
+    """Say how often each of several simulators was called, and what that cost."""
+    pairs = zip(result.calls_by_level, result.costs, strict=True)
+    counts = [f"{count} at {number(cost)}" for count, cost in pairs]
+    failed = sum(not call.good for call in result.cheaper)
+    text = f"calls of the simulators, the cheapest first: {', '.join(counts)}"
+    if failed:
+        text += f" ({failed} of cheaper ones did not end well)"
+    return f"{text}; cost {result.cost:.6g} in all"
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Say how well the objective of the best design is known."""
+    e = estimate
+    times = "once" if e.calls == 1 else f"{e.calls} times"
+    return (
+        f"the simulator is noisy: one call is off by {e.noise_text}. The objective is an estimate: "
+        f"{e.value:.6g}, between {e.lower:.6g} and {e.upper:.6g} with {100 * e.confidence:.4g} % "
+        f"probability; this design was simulated {times}"
+    )
+
+
 def shown_variables(result: Result, most: int) -> list[VariableAtBest]:
     """Return the variables to show: independent ones first, of the others at most so many."""
     every = result.variables_at_best
@@ -98,12 +125,13 @@ def _repairs(result: Result) -> str:
     """Say how the simulated designs came to be feasible."""
     kinds = Counter(e.repair_kind for e in result.evaluations)
     drawn, outside = kinds.pop("feasible", 0), kinds.pop("unrepaired", 0)
-    proposed = kinds.pop("proposed", 0)
+    proposed, repeated = kinds.pop("proposed", 0), kinds.pop("repeated", 0)
     how = ", ".join(f"{n} to the {k}" for k, n in sorted(kinds.items()))
     return (
         f"{drawn} simulated designs were feasible as sampled, {sum(kinds.values())} were "
         f"repaired{f' ({how})' if how else ''}"
         + (f", {proposed} were proposed by a model of the objective" if proposed else "")
+        + (f", {repeated} were repeats" if repeated else "")
         + (f", {outside} violated constraints" if outside else "")
     )
 

@@ -53,10 +53,8 @@ def rows_at(feasible_set: FeasibleSet, x: Floats) -> tuple[RowAtBest, ...]:
 def activity_of(
     feasible_set: FeasibleSet, ledger: Ledger, prices: Prices, rows: Sequence[RowAtBest]
 ) -> tuple[Activity, ...]:
-    """Return the activity of every explicit and simulated constraint; empty without a design."""
-    best, evaluations, limits = ledger.best, ledger.calls, ledger.limits
-    if best is None:
-        return ()
+    """Return the activity of every explicit and simulated constraint."""
+    evaluations, limits = ledger.calls, ledger.limits
     gains = np.abs(prices.values)
     errors = np.where(prices.active, np.nan, 0.0)
     if len(prices.others):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from archeng.ledger import Ledger
 from archeng.repair import make_repairer
 from archeng.runner.dispatcher import Dispatcher
 from archeng.runner.handlers import make_handler
+from archeng.runner.ladder import LadderSearch
+from archeng.runner.options import Options
 from archeng.runner.restarting import RestartingSearch, Starts
 from archeng.runner.setup import Setup
+from archeng.runner.switching import SwitchingSearch
 from archeng.runner.team import RepairTeam
 from archeng.simulator import Evaluator, Gate, make_pool, process_count
 
@@ -26,6 +31,8 @@ def assemble(setup: Setup) -> tuple[Ledger, RestartingSearch, RepairTeam]:
         formulas=setup.feasible_set.formulas,
         lessons=setup.lessons,
         teachers=setup.teachers,
+        costs=options.costs,
+        max_cost=options.max_cost,
     )
     return ledger, search, team
 
@@ -35,16 +42,18 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
     options, settings, limits = setup.options, setup.settings, setup.limits
     repairer = make_repairer(setup.feasible_set, settings, setup.wide)
     team = RepairTeam(repairer, process_count(setup.runtime.workers))
-    search = RestartingSearch(
+    search = search_type(setup)(
         make_handler(
             repairer,
             team,
             settings,
             setup.wide,
             limits,
-            setup.lessons is not None,
-            options.parallel,
-            options.asynchronous,
+            taught=setup.lessons is not None,
+            width=options.parallel,
+            asynchronous=options.asynchronous,
+            noise=options.noise,
+            confidence=options.confidence,
         ),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,
@@ -52,8 +61,24 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
         options.population_size,
         options.restarts,
         options.parallel,
+        **level_options(options),
     )
     return search, team
+
+
+def search_type(setup: Setup) -> type[RestartingSearch]:
+    """Return the search for one simulator, or for several."""
+    if setup.options.cost is None:
+        return RestartingSearch
+    models = setup.settings.handler == "arch" and setup.settings.surrogate != "none"
+    return LadderSearch if models else SwitchingSearch
+
+
+def level_options(options: Options) -> dict[str, Any]:
+    """Return what a search with several simulators has to know."""
+    if options.cost is None:
+        return {}
+    return {"costs": options.cost}
 
 
 def make_dispatcher(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -59,7 +59,8 @@ class Dispatcher:
         """
         assert self._evaluator is not None
         violations, finished, todo = self._without_a_call(generation, positions)
-        first = self._ledger.n_calls == 0 and all(c.status == "reused" for c in finished.values())
+        made = self._ledger.made[generation.level]
+        first = made == 0 and all(c.status == "reused" for c in finished.values())
         answers = self._evaluator.simulate(todo, first_alone=first)
         stopping = False
         try:
@@ -73,7 +74,7 @@ class Dispatcher:
                     p, outcome = answer
                     if first and outcome.mistake:
                         call = self._record(generation, p, outcome, violations[p])
-                        raise mistaken(call, self._ledger.calls) from outcome.cause
+                        raise mistaken(call, self._ledger.all_calls) from outcome.cause
                     first = False
                     finished[p] = self._written(generation, p, outcome, violations[p])
                     if time_to_stop():
@@ -93,7 +94,7 @@ class Dispatcher:
             designs[p], violations[p] = self._gated(generation.candidates[p])
         finished = {
             p: self._taken(generation, p, known, violations[p])
-            for p, known in self._ledger.known_outcomes(designs).items()
+            for p, known in self._known(generation, designs).items()
         }
         todo = [(p, design) for p, design in designs.items() if p not in finished]
         return violations, finished, todo
@@ -105,7 +106,7 @@ class Dispatcher:
             for p, candidate in enumerate(generation.candidates)
             if candidate.design is not None
         }
-        known = {p: o.objective for p, o in self._ledger.known_outcomes(designs).items()}
+        known = {p: o.objective for p, o in self._known(generation, designs).items()}
         return [c.copy(known.get(p, c.known)) for p, c in enumerate(generation.candidates)]
 
     def settle(self, generation: OpenGeneration, position: int, told: Call) -> CallRecord:
@@ -114,10 +115,16 @@ class Dispatcher:
         Nobody knows which parameters a told answer depends on: all of them, then.
         """
         design, violation = self._gated(generation.candidates[position])
-        known = self._ledger.known_outcomes({position: design}).get(position)
+        known = self._known(generation, {position: design}).get(position)
         told = replace(told, parameters_read=tuple(sorted(design.parameters)))
-        outcome = known or self._asked.completed(told, design.x)
+        outcome = known or self._asked.completed(told, design.x, design.level)
         return self._taken(generation, position, outcome, violation)
+
+    def _known(
+        self, generation: OpenGeneration, designs: Mapping[int, Design]
+    ) -> dict[int, CallRecord | Call]:
+        """Return what is known of candidates of a generation, by position."""
+        return self._ledger.known_outcomes(designs, generation.population.repeated)
 
     # -- one call after the other, for asynchronous runs --------------------------------------
 
@@ -249,6 +256,7 @@ def call_record(
         repair_rows=tuple(generation.row_numbers[list(repair.active)].tolist()),
         repair_multipliers=repair.multipliers,
         elapsed=elapsed,
+        level=generation.level,
     )
 
 

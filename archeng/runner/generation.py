@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,15 @@ class Candidate:
         Its certificate.
     known : float or None
         The objective, if this very design was simulated in an earlier generation.
+    level : int
+        Which of several simulators is to be called, 0 for the cheapest; 0 if there is only one.
     """
 
     sampled: Floats
     design: Design | None
     repair: Repair
     known: float | None = None
+    level: int = 0
 
     def copy(self, known: float | None) -> Candidate:
         """Return one that users may write into, with what is known of it."""
@@ -61,6 +65,7 @@ class OpenGeneration:
     repair_seconds: float  # that sampling and repairing took
     row_numbers: Integers  # by which records name rows, of each row of the feasible set
     call_seconds: float | None = None  # of all calls since the last one; None: of its own calls
+    level: int = 0  # of the simulator that is called
 
     @property
     def size(self) -> int:
@@ -96,13 +101,21 @@ def open_generation(
     feasible_set: FeasibleSet,
     ledger: Ledger,
     outside: bool,
+    seed: int | None = None,
 ) -> OpenGeneration:
     """Turn a population into candidates and say which are to be simulated.
 
     ``outside``: candidates that violate constraints and were not repaired are simulated too.
+    ``seed`` is that of the run; each call has one of its own, by its number.
     """
-    candidates = candidates_of(population, feasible_set, outside)
-    plan = ledger.plan([candidate.design for candidate in candidates])
+    level = ledger.finest if population.level is None else population.level
+    candidates = candidates_of(population, feasible_set, outside, level)
+    designs = [candidate.design for candidate in candidates]
+    plan = ledger.plan(designs, level, population.repeated)
+    for index, position in enumerate(plan.positions, start=ledger.n_recorded):
+        design = candidates[position].design
+        assert design is not None
+        design.call = None if seed is None else (seed, index)
     candidates = [
         candidate if call is None else replace(candidate, known=call.objective)
         for candidate, call in zip(candidates, plan.known, strict=True)
@@ -110,30 +123,31 @@ def open_generation(
     return OpenGeneration(
         number=number,
         restart=restart,
-        first_index=len(ledger.calls),
+        first_index=ledger.n_recorded,
         population=population,
         candidates=tuple(candidates[: plan.end]),
         positions=plan.positions,
         repair_seconds=repair_seconds,
         row_numbers=feasible_set.row_numbers,
+        level=level,
     )
 
 
 def candidates_of(
-    population: Population, feasible_set: FeasibleSet, outside: bool
+    population: Population, feasible_set: FeasibleSet, outside: bool, level: int = 0
 ) -> list[Candidate]:
     """Return the candidates of a population, with designs where there is one to simulate."""
     fs, repairs = feasible_set, population.repairs
     sampled = fs.expand(population.sampled)
     repaired = fs.expand(np.array([repair.x for repair in repairs]))
     designs = [
-        Design(fs.variables, x, fs.parameters)
+        Design(fs.variables, x, fs.parameters, level=level)
         if (repair.feasible and (fs.whole is None or fs.still_holds(x)))
         or (outside and repair.kind is RepairKind.UNREPAIRED)
         else None
         for x, repair in zip(repaired, repairs, strict=True)
     ]
-    return list(map(Candidate, sampled, designs, repairs))
+    return list(map(Candidate, sampled, designs, repairs, repeat(None), repeat(level)))
 
 
 def told_answers(

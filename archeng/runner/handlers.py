@@ -63,15 +63,12 @@ def make_handler(
     settings: Settings,
     wide: Distribution,
     limits: Limits | None = None,
-    taught: bool = False,
-    width: int = 1,
-    asynchronous: bool = False,
+    **more: Any,
 ) -> Handler[Any]:
     """Return the handler of the settings.
 
     ``wide`` is the initial search distribution, around any mean; ``limits`` are those of the
-    simulated constraints; ``taught``: earlier runs have taught models of outputs; ``width`` calls
-    are made at a time, each used at once if the run is ``asynchronous``.
+    simulated constraints; ``more`` is what else `HandlerParts` may have.
 
     Raises
     ------
@@ -82,9 +79,9 @@ def make_handler(
     """
     limits = limits or Limits()
     _refuse_discrete(repairer.feasible_set, settings.handler)
-    parts = HandlerParts(repairer, team, settings, wide, limits, taught, width, asynchronous)
+    parts = HandlerParts(repairer, team, settings, wide, limits, **more)
     handler = HANDLERS[settings.handler](parts)
-    if asynchronous and not handler.asynchronous:
+    if parts.asynchronous and not handler.asynchronous:
         raise SettingsError(
             f"handler={settings.handler!r} learns from whole generations only; asynchronous=True "
             'needs "arch".'

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from archeng.distribution import (
 )
 from archeng.errors import ModelError, SettingsError
 from archeng.model import FeasibleSet, FormulaTexts, Model, Sense
+from archeng.noise import Noise
 from archeng.options import OPTIONS, SimulatorTakes
 from archeng.outcomes import Limits
 from archeng.progress import ProgressLine
+from archeng.records import CallRecord
 from archeng.sampling import deviations
 from archeng.simulator import FailurePolicy
+from archeng.strategy import StopReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,8 @@ class Options:
     """What the user asked of ``solve`` or ``Run``; see :func:`archeng.solve`."""
 
     max_evaluations: int | None = None
+    cost: tuple[float, ...] | None = None
+    max_cost: float | None = None
     max_time: float | None = None
     target: float | None = None
     sense: Sense = "minimize"
@@ -42,10 +48,17 @@ class Options:
     asynchronous: bool = False  # whether each finished call is used at once
     callback: Callable[[Any], None] | None = None
     simulated: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Noise] | None = None
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, OPTIONS[f.name].checked(getattr(self, f.name)))
+        if self.asynchronous and self.cost is not None:
+            raise SettingsError(
+                "asynchronous=True is for one simulator, and cost= says that there are "
+                f"{len(self.cost)}. Leave one of the two out."
+            )
 
     def limits(self, formulas: FormulaTexts | None) -> Limits:
         """Limits of all simulated constraints: formulas of the model first, then ``simulated=``."""
@@ -67,6 +80,11 @@ class Options:
             )
 
     @property
+    def costs(self) -> tuple[float, ...]:
+        """What a call of each simulator costs, the cheapest first."""
+        return (1.0,) if self.cost is None else self.cost
+
+    @property
     def sign(self) -> float:
         """Factor that turns the user's objective into one to minimise."""
         return -1.0 if self.sense == "maximize" else 1.0
@@ -74,6 +92,21 @@ class Options:
     def reached(self, objective: float) -> bool:
         """Whether an objective (as the user sees it) reaches the target."""
         return self.target is not None and self.sign * objective <= self.sign * self.target
+
+    def reached_by(self, call: CallRecord, search: Any) -> bool:
+        """Whether a call reaches the target: not if the simulator is known to be noisy."""
+        if not self.reached(call.objective):
+            return False
+        given = self.noise is not None and any(noise.size > 0 for noise in self.noise.values())
+        return not given and getattr(search, "noisy", None) is None
+
+    def expected(self, search: Any) -> StopReason | None:
+        """Return that the target is reached under noise: by the estimate, with confidence."""
+        noisy = None if self.target is None else getattr(search, "noisy", None)
+        if noisy is None or not noisy.deviation > 0:
+            return None
+        far = NormalDist().inv_cdf(self.confidence) * noisy.deviation
+        return StopReason.TARGET if self.reached(self.sign * (noisy.objective + far)) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from archeng.records import (
 )
 from archeng.result import Result, Status
 from archeng.runner.activity import activity_of, rows_at
+from archeng.runner.estimating import Estimated, estimated
 from archeng.runner.generation import OpenGeneration
 from archeng.runner.moved import versions
 from archeng.runner.neighbours import neighbours_at
@@ -31,7 +32,7 @@ from archeng.runner.options import Options
 from archeng.runner.prices import parameter_sensitivities, prices_at
 from archeng.settings import Settings
 from archeng.strategy import StopReason
-from archeng.surrogate import Optimality, best_evidence, frame_at, mixed_evidence
+from archeng.surrogate import NoisyState, Optimality, best_evidence, frame_at, mixed_evidence
 
 _OPEN = (StopReason.RUNNING, StopReason.CUT_OFF)  # the run has not ended
 _CONVERGED = {
@@ -86,6 +87,7 @@ class Account:
     wide: Distribution  # the initial one of the search
     n_restarts: int  # begun after the first search
     ended: Sequence[StopReason]  # of the restarts that have ended
+    noisy: NoisyState | None = None  # the search under noise, if there is one
 
     @classmethod
     def of(cls, run: Any) -> Account:
@@ -101,6 +103,7 @@ class Account:
             wide=run.search.wide,
             n_restarts=run.state.restarts.number,
             ended=run.state.restarts.ended,
+            noisy=getattr(run.state.search, "noisy", None),
         )
 
 
@@ -108,31 +111,37 @@ class Account:
 def make_result(run: Account) -> Result:
     """Collect what a run has found so far."""
     fs, best = run.feasible_set, run.ledger.best
+    known = _estimated(run)
+    if known is not None:
+        best = known.call
     size = sum(variable.size for variable in fs.variables)
     x = best.x if best is not None else np.full(size, np.nan)
-    optimality = _optimality(run, best)
+    optimality = _optimality(run, best) if known is None else None
     texts = run.texts
     rows = rows_at(fs, x) if isinstance(fs, FeasibleSet) else ()
     activity: tuple[Activity, ...] = ()
     sensitivities: tuple[ParameterSensitivity, ...] = ()
     neighbours: tuple[NeighbourAtBest, ...] = ()
     if isinstance(fs, FeasibleSet) and best is not None:
-        prices = prices_at(fs, run.ledger, run.wide, rows)
+        models = None if known is None else known.models
+        prices = prices_at(fs, run.ledger, best, run.wide, rows, models)
         activity = activity_of(fs, run.ledger, prices, rows)
-        sensitivities = parameter_sensitivities(fs, run.ledger, prices, rows, run.options.sign)
+        sensitivities = parameter_sensitivities(
+            fs, run.ledger, best, prices, rows, run.options.sign
+        )
         neighbours = neighbours_at(fs, x)
     return Result(
         name=fs.name,
         x=x,
-        fun=best.objective if best is not None else float("nan"),
+        fun=_objective(best, known),
         variables=fs.variables,
-        status=_status(run, best, optimality),
+        status=_status(run, best, optimality, known),
         stop_reason=run.stop_reason,
         maximize=run.options.sense == "maximize",
         evaluations=tuple(run.ledger.calls),
         history=tuple(run.ledger.generations),
         rows=rows,
-        simulated=simulated_at(run, best),
+        simulated=simulated_at(run, best, known),
         outputs={} if best is None else dict(best.outputs),
         activity=activity,
         optimality=optimality,
@@ -144,7 +153,25 @@ def make_result(run: Account) -> Result:
         sensitivities=sensitivities,
         neighbours=neighbours,
         independents=_independents(fs),
+        estimate=None if known is None else known.estimate,
+        cheaper=tuple(c for c in run.ledger.all_calls if c.level < run.ledger.finest),
+        costs=run.ledger.costs,
     )
+
+
+def _estimated(run: Account) -> Estimated | None:
+    """Return the best design by its estimate; None if the simulator is not noisy."""
+    fs, noisy = run.feasible_set, run.noisy
+    if isinstance(fs, VariablesOnly):
+        return None
+    centre = None if noisy is None else noisy.centre
+    return estimated(fs, run.ledger, run.options, run.wide, centre)
+
+
+def _objective(best: CallRecord | None, known: Estimated | None) -> float:
+    if known is not None:
+        return known.estimate.value
+    return float("nan") if best is None else best.objective
 
 
 def _independents(fs: FeasibleSet | VariablesOnly) -> tuple[str, ...]:
@@ -153,13 +180,24 @@ def _independents(fs: FeasibleSet | VariablesOnly) -> tuple[str, ...]:
     return fs.free_names if solved and isinstance(fs, FeasibleSet) else ()
 
 
-def simulated_at(run: Account, best: CallRecord | None) -> tuple[SimulatedAtBest, ...]:
-    """Return every simulated constraint at the best design."""
+def simulated_at(
+    run: Account, best: CallRecord | None, known: Estimated | None
+) -> tuple[SimulatedAtBest, ...]:
+    """Return every simulated constraint at the best design: under noise what is expected there."""
     values, limits = {} if best is None else best.constraints, run.ledger.limits
+    deviations = dict.fromkeys(limits.names, 0.0)
+    if known is not None:
+        values = dict(zip(limits.names, known.rows.tolist(), strict=True))
+        deviations = dict(zip(limits.names, known.deviations.tolist(), strict=True))
     about = {} if run.texts is None else {r.name: (r.text, r.source) for r in run.texts.rows}
     return tuple(
         SimulatedAtBest(
-            name, values.get(name, float("nan")), float(low), float(high), *about.get(name, ())
+            name,
+            values.get(name, float("nan")),
+            float(low),
+            float(high),
+            *about.get(name, ("", "")),
+            deviations[name],
         )
         for name, low, high in zip(limits.names, limits.lower, limits.upper, strict=True)
     )
@@ -178,15 +216,23 @@ def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     return best_evidence(frame, past, limits, fs)
 
 
-def _status(run: Account, best: CallRecord | None, optimality: Optimality | None) -> Status:
+def _status(
+    run: Account,
+    best: CallRecord | None,
+    optimality: Optimality | None,
+    known: Estimated | None,
+) -> Status:
     if best is None:
         return Status.NONE
-    if not best.acceptable:
+    if not (best.acceptable if known is None else known.holds):
         return Status.VIOLATING
-    if run.options.reached(best.objective):
+    if run.options.reached(best.objective if known is None else known.worst(run.options.sign)):
         return Status.TARGET
     if run.stop_reason in _OPEN:
         return Status.SO_FAR
+    if known is not None:
+        seen = StopReason.NOISE in (run.stop_reason, *run.ended)
+        return Status.WITHIN_NOISE if seen else Status.STOPPED
     shown = optimality is not None and optimality.claim
     if run.options.target is None and shown and _CONVERGED & {run.stop_reason, *run.ended}:
         return Status.CONVERGED
@@ -207,6 +253,10 @@ def make_generation(
     ``objectives`` (k,) are those of its population, to be minimised (``sign`` times the user's).
     """
     eigenvalues, best = search.state.eigenvalues, ledger.best_acceptable
+    lowest = float("nan") if best is None else best.objective
+    noisy = getattr(search, "noisy", None)
+    if noisy is not None and noisy.deviation > 0:
+        lowest = sign * noisy.objective
     finite = objectives[np.isfinite(objectives)]
     arch = search if isinstance(search, ArchSearch) else None
     return Generation(
@@ -214,7 +264,7 @@ def make_generation(
         restart=generation.restart,
         population_size=search.population_size,
         evaluations=ledger.n_calls,
-        best=float("nan") if best is None else best.objective,
+        best=lowest,
         best_in_generation=sign * float(finite.min()) if len(finite) else np.nan,
         sigma=search.distribution.sigma,
         alpha=np.nan if arch is None else arch.alpha,
@@ -228,6 +278,8 @@ def make_generation(
         else generation.call_seconds,
         strategy_seconds=strategy_seconds,
         eigenvalues=() if generation.population.proposed else tuple(eigenvalues.tolist()),
+        deviation=0.0 if noisy is None else noisy.deviation,
+        level=generation.level,
     )
 
 

@@ -15,7 +15,7 @@ from archeng.model import FeasibleSet, ParameterSlopes, fibre
 from archeng.outcomes import Limits, PastCalls
 from archeng.records import CallRecord, ParameterSensitivity, RowAtBest
 from archeng.simulator import output_vector
-from archeng.surrogate import frame_at, gradients, multipliers
+from archeng.surrogate import Estimates, Gradients, frame_at, gradients, multipliers
 
 _AT_LIMIT = 1e-3  # distance of an active simulated constraint, in standard deviations of its values
 _BOUND = "bounds of "  # in the names of rows that are bounds
@@ -47,19 +47,25 @@ class Prices:
 
 
 def prices_at(
-    fs: FeasibleSet, ledger: Ledger, wide: Distribution, rows: Sequence[RowAtBest]
+    fs: FeasibleSet,
+    ledger: Ledger,
+    best: CallRecord,
+    wide: Distribution,
+    rows: Sequence[RowAtBest],
+    estimates: Estimates | None = None,
 ) -> Prices:
     """Return the prices at the best design, whose explicit rows are known.
 
-    Discrete variables are held: the prices are those of the real ones.
+    Discrete variables are held: the prices are those of the real ones. Under noise, slopes are
+    those of the ``estimates``.
     """
-    best, data, limits = ledger.best, ledger.arrays(), ledger.limits
-    assert best is not None
+    data, limits = ledger.arrays(), ledger.limits
     blocked = _blocked(best, data, limits)
     active = np.array([row.active for row in rows])
     x = fs.reduce(best.x)
     if fs.lattice is None:
-        return _prices(fs, x, data, limits, wide, blocked, active)
+        found = None if estimates is None else estimates.gradients()
+        return _prices(fs, x, data, limits, wide, blocked, active, found)
     if not len(fs.lattice.continuous):
         return _unknown(fs, x, blocked, active)
     return _held(fs, x, data, limits, wide, blocked, active)
@@ -111,12 +117,14 @@ def _prices(
     wide: Distribution,
     blocked: Floats,
     active_rows: NDArray[np.bool_],
+    found: Gradients | None = None,
 ) -> Prices:
-    """Return the prices at a design (n,) of real variables."""
+    """Return the prices at a design (n,) of real variables, by slopes that are known or found."""
     unknown = _unknown(fs, x, blocked, active_rows)
     sides, active = unknown.sides, unknown.active
     _, jacobian = fs.values_and_jacobian(x)
-    found = gradients(frame_at(wide, x), data, limits, fs.formulas) if active.any() else None
+    if found is None and active.any():
+        found = gradients(frame_at(wide, x), data, limits, fs.formulas)
     if found is None:
         return unknown
     with np.errstate(invalid="ignore", over="ignore"):  # a slope may be infinite: sqrt at 0
@@ -149,15 +157,20 @@ def _blocked(best: CallRecord, data: PastCalls, limits: Limits) -> Floats:
 
 
 def parameter_sensitivities(
-    fs: FeasibleSet, ledger: Ledger, prices: Prices, rows: Sequence[RowAtBest], sign: float
+    fs: FeasibleSet,
+    ledger: Ledger,
+    best: CallRecord,
+    prices: Prices,
+    rows: Sequence[RowAtBest],
+    sign: float,
 ) -> tuple[ParameterSensitivity, ...]:
     """Return how the best objective changes with each parameter; empty without parameters.
 
     The derivative of the Lagrange function: that of the objective, and of the active rows times
     their multipliers; discrete variables are held. ``sign`` is -1 if the objective is maximised.
     """
-    slopes, best = fs.parameter_slopes, ledger.best
-    if slopes is None or best is None:
+    slopes = fs.parameter_slopes
+    if slopes is None:
         return ()
     z = np.zeros(0) if fs.formulas is None else output_vector(fs.formulas, best.outputs)
     values, jacobian = slopes.at(best.x, z)

@@ -23,10 +23,11 @@ from archeng.ledger import Ledger
 from archeng.model import FeasibleSet, Variable
 from archeng.records import Generation
 from archeng.result import Result
+from archeng.runner.loading import load
 from archeng.runner.options import Options
 from archeng.runner.outcome import Account, VariablesOnly, make_result
+from archeng.runner.standing import Standing
 from archeng.runner.stored import (
-    Standing,
     check_designs,
     stored_model,
     stored_parameters,
@@ -116,8 +117,10 @@ class JournalReader:
             maximize=options.sense == "maximize",
             budget=options.max_evaluations,
             formulas=None if fs is None else fs.formulas,
+            costs=options.costs,
+            max_cost=options.max_cost,
         )
-        ledger.load(self.path, journal.generations(), calls, standing.generation)
+        load(ledger, self.path, journal.generations(), calls, standing.generation)
         ledger.add_unfinished()
         last = latest.get("generation")
         if not running and last is not None and last["generation"] == len(ledger.generations):
@@ -146,6 +149,7 @@ class JournalReader:
                 wide=_wide(header, space),
                 n_restarts=standing.n_restarts,
                 ended=standing.ended,
+                noisy=standing.noisy,
             )
         )
         return replace(result, provenance={**result.provenance, **provenance})

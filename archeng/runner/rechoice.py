@@ -78,12 +78,16 @@ def _carried(
     opened = search.handler.init(
         distribution_from_covariance(point, factor @ factor.T), point, size
     )
+    levels = state.levels
+    if levels is not None:
+        levels = replace(levels, start=new.reduce(old.expand(levels.start)))
     state = replace(
         state,
         search=opened,
         restarts=replace(restarts, points=points),
         choice=new.choice,
         anchor=None,
+        levels=levels,
         flow=None if state.flow is None else Flow(made=state.flow.made),
     )
     return state, search, team

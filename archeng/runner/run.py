@@ -17,6 +17,7 @@ from archeng.checks import flag
 from archeng.distribution import Distribution
 from archeng.errors import JournalError, SettingsError, SimulatorError
 from archeng.journal import Journal, readable
+from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
 from archeng.result import Result
 from archeng.runner.assemble import assemble, make_dispatcher
@@ -82,15 +83,12 @@ class Run:
         *,
         model: Any = None,
         settings: Settings | None = None,
-        max_evaluations: int | None = None,
-        max_time: float | None = None,
-        target: float | None = None,
         retry_failed: bool = False,
         **options: Any,
     ) -> Run:
         """Go on with the run of a journal; options are those of :func:`archeng.resume`."""
         flag("retry_failed", retry_failed)
-        limits = {"max_evaluations": max_evaluations, "max_time": max_time, "target": target}
+        limits = {name: options.pop(name, None) for name in LIMIT_NAMES}
         run, store = cls.__new__(cls), Journal.resume(journal)
         try:
             with readable(journal):
@@ -142,7 +140,7 @@ class Run:
         self._begin = time.monotonic() - self.state.elapsed
         best = self.ledger.best_acceptable
         self.stop_reason = self.state.stop_reason or self._budget_reason()
-        if best is not None and self.options.reached(best.objective):
+        if best is not None and self.options.reached_by(best, self.state.search):
             self.stop_reason = StopReason.TARGET
         if self.stopped:  # nothing will ask for the calls of the open generation any more
             self.ledger.add_unfinished()
@@ -233,7 +231,8 @@ class Run:
     def _whole_generation(self) -> None:
         """Run one generation, all of whose calls are waited for."""
         generation, ledger = self._generation(), self.ledger
-        early = len(ledger.generations) < 2
+        finest = [g for g in ledger.generations if g.level == ledger.finest]
+        early = generation.level == ledger.finest and len(finest) < 2
         if early and all_failed(ledger.calls, ledger.unfinished, generation.positions):
             ledger.unfinished = {}
         reason = self._simulate(generation)
@@ -295,6 +294,7 @@ class Run:
             self.feasible_set,
             self.ledger,
             self.search.handler.outside,
+            self.seed,
         )
 
     def _simulate(self, generation: OpenGeneration) -> StopReason | None:
@@ -319,9 +319,9 @@ class Run:
         """Take one finished call into the ledger; return why the run should stop, if so."""
         self._calls[position] = call
         self.ledger.add(call)
-        if call is self.ledger.best_acceptable and self.options.reached(call.objective):
+        if call is self.ledger.best_acceptable and self.options.reached_by(call, self.state.search):
             return StopReason.TARGET
-        if call.good:
+        if call.good or call.level < self.ledger.finest:
             return None
         return after_failure(call, self._runtime.policy, self.n_failures, self.evaluations)
 
@@ -333,7 +333,7 @@ class Run:
     ) -> None:
         """Rank and update, unless the generation was cut short; then tests, journal, callback."""
         if generation.cut_short:
-            reason = reason or StopReason.MAX_EVALUATIONS
+            reason = reason or self._budget_reason() or StopReason.MAX_COST
         begin = time.perf_counter()
         options, ledger, before = self.options, self.ledger, self.state.search
         outcomes = generation.outcomes(calls, ledger, options.sign)
@@ -356,12 +356,12 @@ class Run:
     def _after_learning(self, generation: OpenGeneration, record: Generation) -> StopReason | None:
         """Ask the stopping tests, restart, store; return why the search has ended, if so."""
         proposed, ledger = generation.population.proposed, self.ledger
-        tests = None if proposed else self.state.tests.last(1)[0]
+        tests = None if proposed else next(iter(self.state.tests.last(1)), None)
         self.state = self.search.stop(self.state, proposed, ledger.n_calls, ledger.lowest)
         if self.feasible_set.dependents is not None:
             self._follow(ledger.best)
         ledger.close_generation(record, {"tests": tests}, lambda: stored(self._stamped()))
-        return self.state.stop_reason
+        return self.state.stop_reason or self.options.expected(self.state.search)
 
     def _follow(self, best: CallRecord | None) -> None:
         """Solve equations from the best design on, in other independents if they ask for it."""
@@ -396,4 +396,5 @@ class Run:
         reason = self._early_reason()
         if reason is not StopReason.INTERRUPTED and self.ledger.calls_left == 0:
             return StopReason.MAX_EVALUATIONS
-        return reason
+        paid = self.options.max_cost is None or not self.ledger.out_of_cost
+        return reason or (None if paid else StopReason.MAX_COST)

@@ -26,7 +26,6 @@ from archeng.model import (
     check_import_options,
     compile_model,
     has_objective,
-    is_pyomo,
     refuse_wide,
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
@@ -40,6 +39,7 @@ from archeng.runner.options import (
     start_distribution,
     start_point,
 )
+from archeng.runner.simulators import make_simulator
 from archeng.runner.stored import (
     check_black_box,
     given_model,
@@ -51,15 +51,7 @@ from archeng.runner.stored import (
     with_latest_choice,
 )
 from archeng.settings import Settings
-from archeng.simulator import (
-    Asked,
-    Call,
-    CallStatus,
-    OnPyomoModel,
-    Simulator,
-    check_simulator,
-    declared_width,
-)
+from archeng.simulator import Asked, Call, CallStatus, Simulator, declared_width
 
 logger = logging.getLogger("archeng")
 
@@ -103,7 +95,7 @@ class Setup:
 
 def asked(feasible_set: FeasibleSet, options: Options) -> Asked:
     """Return what is asked of the simulator."""
-    return Asked(feasible_set, tuple(options.simulated), options.sign)
+    return Asked(feasible_set, tuple(options.simulated), options.sign, len(options.costs) - 1)
 
 
 def new_setup(
@@ -134,7 +126,7 @@ def new_setup(
     data = None
     if runtime.journal is not None:
         model, data = stored_form(model)
-    call = _simulator(model, simulator, source, runtime, own)
+    call = make_simulator(model, simulator, source, runtime.simulator_takes, own, options.cost)
     feasible_set = _compiled(model, settings)
     _check_names(model, options)
     texts = _texts(model, feasible_set, own)
@@ -229,7 +221,9 @@ def stored_setup(
     feasible_set = stored_set(stored, model)
     return Setup(
         model=model,
-        simulator=_simulator(model, simulator, source, runtime, stored["own_objective"]),
+        simulator=make_simulator(
+            model, simulator, source, runtime.simulator_takes, stored["own_objective"], options.cost
+        ),
         feasible_set=feasible_set,
         texts=_texts(model, feasible_set, stored["own_objective"]),
         options=options,
@@ -245,36 +239,6 @@ def stored_setup(
         teachers=tuple(decode(Teacher, one) for one in stored.get("teachers", ())),
         header=dict(stored),
     )
-
-
-def _simulator(
-    model: Model, simulator: Any, source: Any, runtime: Runtime, own: bool
-) -> Simulator | None:
-    """Return what is called with a Design: the user's simulator, or what the model has itself.
-
-    That is its objective, or the black boxes of an imported model.
-    """
-    on_model = runtime.simulator_takes == "model"
-    if on_model and (simulator is None or not is_pyomo(source)):
-        raise SettingsError(
-            'simulator_takes="model" needs a Pyomo model and a simulator that takes it; got '
-            f"{type(source).__name__} and {type(simulator).__name__}."
-        )
-    if simulator is None:
-        if model.black_box is not None and not model.has_objective:
-            raise SettingsError(
-                f"Model {model.name!r} has black boxes but no objective to optimise: give it one, "
-                "or pass a simulator that returns the objective and the outputs "
-                f"{[output.name for output in model.outputs]}."
-            )
-        return model.objective_function() if own else model.black_box
-    check_simulator(simulator)
-    if on_model:
-        return OnPyomoModel(simulator, source)
-    check = getattr(simulator, "check_model", None)
-    if check is not None:
-        check(model)
-    return simulator  # type: ignore[no-any-return]
 
 
 def _compiled(model: Model, settings: Settings) -> FeasibleSet:

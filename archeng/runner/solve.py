@@ -25,10 +25,12 @@ from archeng.simulator import Design, OnFailure
 @documented(parameters(OPTION_NAMES))
 def solve(
     model: Any,
-    simulator: Callable[[Design], Any] | None = None,
+    simulator: Callable[[Design], Any] | Sequence[Callable[[Design], Any]] | None = None,
     *,
     simulated: Mapping[str, tuple[float | None, float | None]] | None = None,
     max_evaluations: int | None = None,
+    cost: Sequence[float] | None = None,
+    max_cost: float | None = None,
     max_time: float | None = None,
     target: float | None = None,
     seed: int | None = None,
@@ -36,6 +38,8 @@ def solve(
     sigma: Mapping[str, ArrayLike] | ArrayLike | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     sense: Sense | None = None,
+    noise: float | str | Mapping[str, float | str] | None = None,
+    confidence: float = 0.95,
     restarts: int = 0,
     population_size: int | Literal["auto"] = "auto",
     parallel: int | None = None,
@@ -56,19 +60,18 @@ def solve(
 ) -> Result:
     """Find the best design: minimise a black-box simulator over the explicit constraints.
 
-    The simulator is only ever called at designs that satisfy every constraint of the model.
+    It is only ever called at designs that satisfy every constraint of the model.
 
     Parameters
     ----------
     model : Model, casadi.Opti, nlp dictionary, Pyomo model or path of an .nl file
-    simulator : callable, optional
+    simulator : callable or list of callables, optional
         Takes a :class:`Design`, returns the objective, an :class:`Evaluation`, or a dictionary of
-        the model's outputs. Without one, that of the model itself: its objective or black boxes.
+        outputs; of several the cheapest first. Without one, objective or black boxes of the model.
     {options}
     **import_arguments
         For the importer of ``model``: ``scale``, ``tolerance``; ``lbx, ubx, lbg, ubg, p, x0,
-        discrete`` of an nlp dictionary; ``black_boxes`` of CasADi models, ``parameter_names`` of an
-        Opti; ``gradients``: whether derivatives of the model's black boxes are used.
+        discrete`` of an nlp dictionary; ``black_boxes, parameter_names, gradients`` of models.
 
     Returns
     -------
@@ -77,8 +80,7 @@ def solve(
     Raises
     ------
     ArchengError
-        Before any call: a model or an option that makes no sense, or no feasible design. After the
-        first one: a mistake in the simulator. After the first generation: all calls failed.
+        No feasible design, or options that make no sense; a mistake in the simulator, or all fail.
     """
     arguments = dict(locals())
     return _finish(Run(**arguments.pop("import_arguments"), **arguments))
@@ -88,11 +90,12 @@ def solve(
 @named_options(hints=FIXED_BY_THE_JOURNAL)
 def resume(
     journal: str | Path,
-    simulator: Callable[[Any], Any] | None = None,
+    simulator: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
     *,
     model: Any = None,
     settings: Settings | None = None,
     max_evaluations: int | None = None,
+    max_cost: float | None = None,
     max_time: float | None = None,
     target: float | None = None,
     callback: Callable[[Run], None] | None = None,
@@ -109,8 +112,8 @@ def resume(
     """Go on with the run of a journal, exactly: call for call what it would have done.
 
     Nothing that had finished is simulated again. Model, seed and settings are those of the
-    journal. ``max_evaluations``, ``max_time`` and ``target`` replace its limits, to go on for
-    longer; the other options hold for this process and need not be the same as before.
+    journal. ``max_evaluations``, ``max_cost``, ``max_time`` and ``target`` replace its limits, to
+    go on for longer; the other options hold for this process and need not be the same as before.
 
     Parameters
     ----------

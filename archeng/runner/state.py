@@ -16,6 +16,7 @@ from archeng.distribution import Floats
 from archeng.handlers import Population, Search
 from archeng.model import Choice
 from archeng.runner.flow import Flow
+from archeng.runner.levels import Levels
 from archeng.strategy import Bipop, History, Regime, StopReason
 
 
@@ -71,6 +72,8 @@ class RunState:
         The independent variables, if they are no longer those with which the run began.
     flow : Flow or None
         The candidates on their way, of an asynchronous run.
+    levels : Levels or None
+        Which of several simulators is searched; None if there is one.
     """
 
     generation: int
@@ -83,6 +86,7 @@ class RunState:
     anchor: Floats | None = field(default=None, metadata=OMITTED)
     choice: Choice | None = field(default=None, metadata=OMITTED)
     flow: Flow | None = field(default=None, metadata=OMITTED)
+    levels: Levels | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, eq=False)

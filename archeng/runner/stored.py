@@ -7,7 +7,7 @@ import json
 import logging
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from archeng.model import (
 from archeng.model.lattice import Lattice
 from archeng.options import LIMIT_NAMES
 from archeng.records import CallRecord, Generation
+from archeng.runner.loading import load
 from archeng.runner.moved import moved, numerics, versions
 from archeng.runner.options import Options
 from archeng.runner.state import OpenedState, RunState, reopened, restored
@@ -260,33 +261,6 @@ def latest_note(
     }
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a stored run stood after its last finished generation, as far as readers care."""
-
-    generation: int
-    elapsed: float
-    stop_reason: StopReason | None
-    n_restarts: int
-    ended: tuple[StopReason, ...]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Standing:
-        """Return it out of the state in a journal, also one of an earlier version."""
-        if "restarts" in data:
-            number, ended = data["restarts"]["number"], data["restarts"]["ended"]
-        else:
-            number, ended = data["n_restarts"], data["ended"]
-        reason = data["stop_reason"]
-        return cls(
-            generation=int(data["generation"]),
-            elapsed=float(data["elapsed"]),
-            stop_reason=None if reason is None else StopReason[reason],
-            n_restarts=int(number),
-            ended=tuple(StopReason[name] for name in ended),
-        )
-
-
 def restore(
     journal: Journal, ledger: Ledger, feasible_set: FeasibleSet, kind: type[Search]
 ) -> RunState:
@@ -296,10 +270,10 @@ def restore(
     """
     data, calls = journal.state(), list(journal.calls())
     check_designs(journal.path, feasible_set, (stored.call for stored in calls))
-    more = ledger.load(journal.path, journal.generations(), calls, int(data["generation"]))
-    restart = data["restarts"]["number"]
+    more = load(ledger, journal.path, journal.generations(), calls, int(data["generation"]))
+    here = data["restarts"]["number"], (data.get("levels") or {"level": ledger.finest})["level"]
     generations = zip(more, ledger.generations, strict=True)
-    tests = [entry["tests"] for entry, g in generations if g.restart == restart]
+    tests = [entry["tests"] for entry, g in generations if (g.restart, g.level) == here]
     state = restored(data, kind, History.of(filter(None, tests)))
     _check_shapes(state.search, feasible_set.n, feasible_set.lattice)
     if state.anchor is not None:

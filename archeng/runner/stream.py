@@ -27,6 +27,7 @@ from archeng.handlers import Population
 from archeng.ledger import Ledger
 from archeng.model import FeasibleSet
 from archeng.records import CallRecord
+from archeng.repair import RepairKind
 from archeng.runner.dispatcher import Dispatcher
 from archeng.runner.failures import check_first_calls
 from archeng.runner.flow import Back, Flow, Sent, population_of
@@ -49,6 +50,7 @@ class Host(Protocol):
     ledger: Ledger
     feasible_set: FeasibleSet
     options: Options
+    seed: int
 
 
 class Hooks(NamedTuple):
@@ -161,6 +163,8 @@ class Stream:
         one = Population(sent.sampled[None], (sent.repair,), sent.proposed)
         outside = self._run.search.handler.outside
         (candidate,) = candidates_of(one, self._run.feasible_set, outside)
+        if candidate.design is not None:
+            candidate.design.call = (self._run.seed, sent.number)
         return candidate
 
     def _begin(self, sent: Sent) -> None:
@@ -168,11 +172,13 @@ class Stream:
         run, flow = self._run, self._flow
         candidate = self._candidate(sent)
         design = candidate.design
-        known = run.ledger.find(design)
+        again = sent.repair.kind is RepairKind.REPEATED
+        known = None if again else run.ledger.find(design)
         if design is None or known is not None:
             self._came_back([sent], None if known is None else known.index, better=False)
             return
-        leader = flow.leader(sent.repair.x) if run.search.settings.reuse_designs else None
+        shared = run.search.settings.reuse_designs and not again
+        leader = flow.leader(sent.repair.x) if shared else None
         self._flow = flow.begun(sent, leader)
         if leader is None:
             self._submit(sent, candidate)

@@ -1,7 +1,7 @@
 """What stands between the optimiser and the engineer's simulator."""
 
 from archeng.simulator.answer import Evaluation
-from archeng.simulator.asked import Asked, output_vector
+from archeng.simulator.asked import Asked, gradient_rows, output_vector
 from archeng.simulator.call import (
     Call,
     CallStatus,
@@ -22,6 +22,7 @@ from archeng.simulator.evaluate import (
     make_pool,
     retry_counts,
 )
+from archeng.simulator.graded import Graded
 from archeng.simulator.processes import Workers, process_count
 from archeng.simulator.readers import read_json, read_regex
 
@@ -36,6 +37,7 @@ __all__ = [
     "Evaluator",
     "FailurePolicy",
     "Gate",
+    "Graded",
     "OnFailure",
     "OnPyomoModel",
     "Simulator",
@@ -44,6 +46,7 @@ __all__ = [
     "check_simulator",
     "check_workers",
     "declared_width",
+    "gradient_rows",
     "make_pool",
     "output_vector",
     "process_count",

@@ -41,19 +41,27 @@ class Asked:
         Names of ``simulated=``: constraints that the simulator returns as such.
     sign : float
         -1 if the objective is maximised.
+    finest : int
+        Level of the simulator that the answer is about; cheaper ones may leave constraints out.
     """
 
     feasible_set: FeasibleSet
     simulated: tuple[str, ...] = ()
     sign: float = 1.0
+    finest: int = 0
 
-    def completed(self, outcome: Call, x: Floats) -> Call:
+    def completed(self, outcome: Call, x: Floats, level: int | None = None) -> Call:
         """Return the outcome with objective and constraints; an invalid one if that cannot be.
 
-        ``x`` is the full vector of the design.
+        ``x`` is the full vector of the design, ``level`` the simulator that was called (None: the
+        finest). Constraints that a cheaper one leaves out are NaN.
         """
         if outcome.status not in GOOD:
             return self._explained(outcome)
+        if level is not None and level < self.finest:
+            known = {k: v for k, v in outcome.constraints.items() if k in self.simulated}
+            missing = dict.fromkeys(self.simulated, math.nan)
+            outcome = replace(outcome, constraints=missing | known)
         try:
             return self._completed(outcome, x)
         except _BadAnswerError as error:
@@ -150,6 +158,16 @@ def output_vector(formulas: Formulas, outputs: Mapping[str, Any], strict: bool =
     if parts:
         raise _BadAnswerError(f"the simulator returned {' and '.join(parts)}. {_how(formulas)}")
     return np.concatenate([_flat(output, outputs[output.name]) for output in formulas.outputs])
+
+
+def gradient_rows(formulas: Formulas, gradients: Mapping[str, Any]) -> dict[int, Floats]:
+    """Return derivatives (n_full,) of entries of the outputs, by their positions in the vector."""
+    rows, first = dict[int, Floats](), 0
+    for output in formulas.outputs:
+        for i, row in enumerate(gradients.get(output.name, ())):
+            rows[first + i] = np.array(row)
+        first += output.size
+    return rows
 
 
 def _how(formulas: Formulas) -> str:

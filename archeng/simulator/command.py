@@ -83,7 +83,8 @@ class CommandSimulator:
     directory : path, optional
         Where the directories are made; the system's place for temporary files by default.
     environment : mapping, optional
-        Environment variables besides the present ones.
+        Environment variables besides the present ones, and besides ``ARCHENG_SEED``: the
+        design's ``seed``, for programs that draw random numbers.
 
     Examples
     --------
@@ -194,7 +195,7 @@ class CommandSimulator:
             values = self._values(design)
             for name, template in self.templates.items():
                 (folder / name).write_text(_filled(template, values), encoding="utf-8")
-            output = self._run(folder, values)
+            output = self._run(folder, values, design.seed)
             try:
                 value = self._answer(folder, output)
             except Exception as error:
@@ -254,8 +255,9 @@ class CommandSimulator:
             places.setdefault("input", *files.values())
         return places
 
-    def _run(self, folder: Path, values: Mapping[str, Any]) -> str:
+    def _run(self, folder: Path, values: Mapping[str, Any], seed: int | None) -> str:
         """Run the program to its end; return its standard output."""
+        environment = {} if seed is None else {"ARCHENG_SEED": str(seed)}
         places = self._places(folder)
         arguments = [_PLACE.sub(lambda m: places[m[1]], _filled(p, values)) for p in self.command]
         with (
@@ -265,7 +267,7 @@ class CommandSimulator:
             try:
                 code = Tree(
                     arguments,
-                    self.environment,
+                    {**environment, **self.environment},
                     folder if self.keep == "none" else None,
                     cwd=folder,
                     stdin=subprocess.DEVNULL,

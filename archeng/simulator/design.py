@@ -61,17 +61,24 @@ class Design(Mapping[str, Any]):
     a table the name of a row, with its attributes (``design["section"]["area"]``). ``design.x`` is
     the flat vector in declaration order, fixed variables included, rows by their numbers; NumPy
     functions take the design itself: ``np.asarray(design)``. ``design.parameters`` are the
-    parameters of the model by name.
+    parameters of the model by name. ``design.seed`` is a number for simulators that draw random
+    numbers: another one for each call, repeats of a design included, and the same one for the
+    same call of the same run, wherever it is made. None outside of a run. ``design.level`` is the
+    number of the simulator that is called, if there are several: 0 for the cheapest.
     """
 
-    __slots__ = ("_by_name", "_variables", "_x", "parameters")
+    __slots__ = ("_by_name", "_variables", "_x", "call", "level", "parameters")
 
     def __init__(
         self,
         variables: Sequence[Variable],
         x: Floats,
         parameters: Sequence[Parameter] | ParameterValues = (),
+        call: tuple[int, int] | None = None,
+        level: int = 0,
     ) -> None:
+        self.level = level
+        self.call = call  # seed of the run and number of the call that it is made for
         vector = np.array(x, dtype=float)
         vector.flags.writeable = False
         self._x = vector
@@ -90,7 +97,14 @@ class Design(Mapping[str, Any]):
 
     def copy(self) -> Design:
         """Return an equal design with a vector of its own."""
-        return Design(self._variables, self._x, self.parameters.copy())
+        return Design(self._variables, self._x, self.parameters.copy(), self.call, self.level)
+
+    @property
+    def seed(self) -> int | None:
+        """Number for simulators that draw random numbers; None outside of a run."""
+        if self.call is None:
+            return None
+        return int(np.random.SeedSequence(self.call).generate_state(1)[0])
 
     def __getitem__(self, name: str) -> Any:
         if not self._by_name:
@@ -128,7 +142,7 @@ class Design(Mapping[str, Any]):
         return f"Design({inner})"
 
     def __reduce__(self) -> Any:
-        return (Design, (self._variables, np.array(self.x), self.parameters))
+        return (Design, (self._variables, np.array(self.x), self.parameters, self.call, self.level))
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,7 +155,7 @@ class Evaluator:
             key, outcome = finished
             self._attempts[key] += 1
             counted = replace(outcome, attempts=self._attempts[key])
-            outcome = self._asked.completed(counted, self._designs[key].x)
+            outcome = self._asked.completed(counted, self._designs[key].x, self._designs[key].level)
             if self._policy.again(outcome) and not self._stopping:
                 logger.info("call %s, repeated: %s", outcome.status, outcome.summary)
                 self._pool.submit(key, self._designs[key])

@@ -55,7 +55,9 @@ class StopReason(StrEnum):
     """
 
     TARGET = "the target objective was reached"
+    NOISE = "any further gain is less than the noise of the simulator lets one see"
     MAX_EVALUATIONS = "the budget of simulator calls is used up"
+    MAX_COST = "the budget of cost is used up"
     MAX_TIME = "the time limit was reached"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted by the user"

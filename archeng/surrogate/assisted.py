@@ -21,13 +21,14 @@ import numpy as np
 from archeng.distribution import Distribution, Floats
 from archeng.handlers import Arch, Handler, HandlerParts, Population, Search, as_it_is
 from archeng.outcomes import Outcomes, PastCalls
-from archeng.repair import Repair, RepairKind
+from archeng.repair import Repair
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
 from archeng.surrogate.companions import judged_together, with_companions
 from archeng.surrogate.data import Frame, best_position
-from archeng.surrogate.local import LocalSearch, LocalState
+from archeng.surrogate.doubts import Doubts, proposed
+from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import widened
@@ -51,6 +52,7 @@ class Assisted(Handler[AssistedSearch]):
         self._taught, self._width, self._count = parts.taught, parts.width, parts.proposals
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
+        self._doubts = Doubts(parts)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> AssistedSearch:
         """Start a restart of ARCH, nothing known yet."""
@@ -60,6 +62,8 @@ class Assisted(Handler[AssistedSearch]):
         self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[AssistedSearch, Population]:
         """Make a proposal if one is due, else the candidates of ARCH."""
+        if search.repeat or search.phase is Phase.NOISY:
+            return self._doubts.ask(search, past, rng)
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
             if self._taught or any(len(teacher) for teacher in past.teachers):
@@ -92,6 +96,20 @@ class Assisted(Handler[AssistedSearch]):
         rng: np.random.Generator,
     ) -> AssistedSearch:
         """Judge the proposals, or let CMA-ES learn; then say what is next."""
+        if search.repeat or search.phase is Phase.NOISY:
+            return self._doubts.tell(search, population, outcomes, past)
+        search = self._learned(search, population, outcomes, past, rng)
+        return self._doubts.raised(search, past)
+
+    def _learned(
+        self,
+        search: AssistedSearch,
+        population: Population,
+        outcomes: Outcomes,
+        past: PastCalls,
+        rng: np.random.Generator,
+    ) -> AssistedSearch:
+        """Judge the proposals, or let CMA-ES learn; then say what is next."""
         objectives = np.where(self._limits.hold(outcomes.simulated), outcomes.objectives, np.nan)
         lowest = float(np.nanmin(objectives)) if np.isfinite(objectives).any() else np.inf
         surpassed = False
@@ -114,9 +132,18 @@ class Assisted(Handler[AssistedSearch]):
             return self._consulted(search, past, surpassed)
         return search
 
+    def reconsidered(self, search: AssistedSearch, past: PastCalls) -> AssistedSearch:
+        """Let the local search choose its step again."""
+        local = search.local
+        if search.phase is not Phase.LOCAL or local is None or local.trial is None:
+            return search
+        if local.trial.kind is TrialKind.GEOMETRY:
+            return search
+        return self._consulted(replace(search, local=replace(local, trial=None)), past, False)
+
     def stop(self, search: AssistedSearch) -> StopReason | None:
         """Return why nothing more is expected of this restart, if that is so."""
-        return search.ended
+        return None if search.repeat else search.ended
 
     # -- asynchronous runs --------------------------------------------------------------------
 
@@ -225,12 +252,6 @@ def _beaten(search: AssistedSearch, past: PastCalls, best: int) -> bool:
     assert search.best is not None
     margin = rounds.negligible_gain(search, search.best)
     return bool(np.any(past.objectives[: search.calls_before] < past.objectives[best] - margin))
-
-
-def proposed(repairs: list[Repair]) -> Population:
-    """Return feasible designs as candidates from which CMA-ES does not learn."""
-    marked = [replace(r, kind=RepairKind.PROPOSED, distance_squared=0.0) for r in repairs]
-    return Population(np.array([r.x for r in marked]), tuple(marked), proposed=True)
 
 
 def with_candidate(

@@ -233,3 +233,59 @@ MANY_ROWS = 1000  # from which on those that turn out to matter are looked for .
 FIRST_ROWS = 100  # ... beginning with so many
 ROW_MISSING = 1e-9  # violation of a row that was left out, scaled, from which on it takes part
 FAR_ROW = 3.0  # times the reach of a step, beyond which a nonlinear row is left out
+
+# -- regression, noise: values that are not repeatable -------------------------------------------
+# Shares of the radial function that are tried, relative to the quadratic one
+REGRESSION_SHARES = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+# Scales of the function that are tried, relative to that of the noise, and to the values
+REGRESSION_RATIOS = np.geomspace(1e-4, 1e10, 57)
+REGRESSION_SCALES = np.geomspace(1e-8, 1e4, 49)
+REGRESSION_SURPLUS = 3  # Least number of designs, beyond the number of variables ...
+# ... and the largest: so many for each coefficient of a quadratic, and two for each variable ...
+REGRESSION_PER_COEFFICIENT = 2.0
+REGRESSION_MOST = 100, 200  # ... but not fewer and not more than these
+REGRESSION_LEAST = 3  # Designs for each variable that are taken whatever their values are
+REGRESSION_QUIET = 1e-7  # Least noise of a regression, relative to how much values differ
+
+# -- roughness: whether a simulator looks noisy --------------------------------------------------
+ROUGH_LEAST = 4  # Designs beyond the number of variables before anything is said
+ROUGH_SAME = 1e-9  # Designs nearer than this are the same, in deviations
+ROUGH_CLOSE = 8.0  # Designs are next to the best one so many times nearer than is typical ...
+ROUGH_PAIRS = 2  # ... so many of them at least ...
+ROUGH_ROUNDING = 1e-9  # ... and differences are felt from this on, relative to the value
+# Quotients next to the best design, in the largest ones farther away, that look like noise
+ROUGH_STEEP = 2.0
+# Models with noise are a reason for doubt after so many calls, and so many for each variable
+ROUGH_MANY = 30, 3
+# Noise matters if it is known, and designs nearby differ by less than so many deviations of it
+NOISE_MATTERS = 10.0
+# Repeats that differ by less than this, relative to how much designs nearby differ, are rounding
+NOISE_NONE = 1e-6
+
+# -- noisy: the search under noise ---------------------------------------------------------------
+NOISY_FIRST = 1.0  # Trust region at first, in deviations ...
+NOISY_LARGEST = 4.0  # ... and the largest one, ...
+NOISY_BEYOND = 1.5  # ... and in distances of the farthest design of the regression
+# Trust region after a value that was not expected, and after one at its edge that was
+NOISY_SHORTER, NOISY_LONGER = 0.5, 1.5
+NOISY_SURPRISE = 3.0  # A value is not expected so many deviations away
+NOISY_EDGE = 0.8  # A step is at the edge of the trust region from so many radii on
+NOISY_NEW = 0.05  # Least distance of an expected optimum from all designs, in radii ...
+# ... and least gain that it promises inside of the region, in deviations of it
+NOISY_PROMISING = 1.0
+# In any case it is simulated after so many others, unless it is as near as this, in radii
+NOISY_DUE, NOISY_APART = 6, 1e-3
+# Estimates are compared with so many of their deviations added
+NOISY_CAUTION = 0.5
+NOISY_LOOKS = 6  # How often the best design of a run is looked for around the one found before
+NOISY_POOL = 12  # Designs among which the one is chosen that tells most ...
+NOISY_SPREADS = (1.0, 0.5, 0.25, 0.12)  # ... how far from the expected optimum, in radii ...
+NOISY_REACH = 1.2  # (factor of that after one with a value that is not too high)
+NOISY_LEVEL = 50.0  # ... and with values expected up to so many deviations of the noise above it
+NOISY_AGAIN = 10  # Designs after which the manner of a regression is found out again
+NOISY_CHECK = 5  # Designs between looks at what may still be gained, and one for two variables
+NOISY_DRAWS = 12  # Random functions that are asked ...
+NOISY_LOOK = 2.0  # ... in this trust region
+NOISY_SEEN = 0.5  # Gain that cannot be seen, in deviations of the best design's estimate
+NOISY_VISIBLE = 0.06  # ... and in deviations of the noise: it takes 500 calls to see that
+NOISY_REPEATS = 4  # Repeats of the best design at the end

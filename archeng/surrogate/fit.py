@@ -63,7 +63,7 @@ class Kernels:
         """Return the kernel matrix with the prior's own variances."""
         K = self._bases(prior)
         if prior.mixed:
-            K = K + (0.5 * prior.mixed) * self._products_of_pairs**2
+            K = K + (0.5 * prior.mixed) * self.products**2
         if prior.diagonal != prior.mixed:
             squared = self.A**2
             K = K + 0.5 * (prior.diagonal - prior.mixed) * (squared @ squared.T)
@@ -88,11 +88,12 @@ class Kernels:
         if prior.spline:
             K += prior.spline * self._spline
         if prior.radial:
-            K += prior.radial * self._radial
+            K += prior.radial * self.radial
         return K
 
     @cached_property
-    def _products_of_pairs(self) -> Floats:
+    def products(self) -> Floats:
+        """Scalar products (p, p) of the designs."""
         return self.A @ self.A.T
 
     @cached_property
@@ -110,9 +111,10 @@ class Kernels:
         return K
 
     @cached_property
-    def _radial(self) -> Floats:
+    def radial(self) -> Floats:
+        """Cubed distances (p, p) of the designs."""
         s = self.squares
-        squared = np.maximum(s[:, None] + s[None, :] - 2 * self._products_of_pairs, 0.0)
+        squared = np.maximum(s[:, None] + s[None, :] - 2 * self.products, 0.0)
         np.fill_diagonal(squared, 0.0)
         return np.asarray(squared * np.sqrt(squared), dtype=float)
 

@@ -28,6 +28,7 @@ from archeng.strategy import StopReason, suitable_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Selection
 from archeng.surrogate.local import LocalEnd, LocalState
+from archeng.surrogate.noisy import NoisyState
 from archeng.surrogate.proposer import Proposal
 from archeng.surrogate.trust import ProposalKind, Trust, trust_after, with_leap
 
@@ -40,6 +41,7 @@ class Phase(StrEnum):
     PROPOSE = "propose"  # proposals by a model; if it has none, the round is over: one of ARCH
     CONSULT = "consult"  # whatever the local search says; it is asked at once
     LOCAL = "local"  # a design of the local search
+    NOISY = "noisy"  # designs of the search under noise
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,9 @@ class AssistedSearch(ArchSearch):
     gathered: bool = False  # whether a global search's candidates came near to the best
     local: LocalState | None = None  # the local search, once it was consulted
     ended: StopReason | None = None  # why nothing more is expected of this restart
+    repeat: bool = field(default=False, metadata=OMITTED)  # whether the best design comes again
+    repeatable: bool | None = field(default=None, metadata=OMITTED)  # the simulator; None: unknown
+    noisy: NoisyState | None = field(default=None, metadata=OMITTED)  # the search under noise
     batch: tuple[Proposal, ...] = field(default=(), metadata=OMITTED)  # the others of them
     width: int = field(default=1, metadata=OMITTED)  # calls that are made at a time
 

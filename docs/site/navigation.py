@@ -35,6 +35,7 @@ SECTIONS = {
             "pyomo_black_boxes",
             "discrete_imports",
             "failing_simulators",
+            "noise",
             "parallel",
             "clusters",
             "resume",

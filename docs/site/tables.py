@@ -32,6 +32,7 @@ AFTER_STOP = {
     "MAX_ITERATIONS": "the objective is hard for this population: allow `restarts=`",
     "RESTART_BUDGET": "seen within a run: small restarts of BIPOP have a limit of their own",
     "CONVERGED": "usually nothing; `restarts=` if there may be better valleys",
+    "NOISE": "use `result.estimate`; more can only be seen with less noise",
     "MODEL_EXHAUSTED": "look at `result.optimality`: noise or a kink? `restarts=` may help",
     "TOL_OBJECTIVE": "usually nothing; `restarts=` if there may be better valleys",
     "EQUAL_OBJECTIVES": "check whether the simulator rounds, or ignores some variables",
@@ -45,12 +46,16 @@ AFTER_STOP = {
 }
 AFTER_STATUS = {
     "TARGET": "use the design",
+    "WITHIN_NOISE": "use the design; `result.estimate` has its interval",
     "CONVERGED": "use the design; it is a local optimum of a black box, not a proof",
     "STOPPED": "the design may be used; more calls may find a better one",
     "SO_FAR": "the run has not ended: wait, or resume it",
     "VIOLATING": "look at `result.simulated`: relax a limit, or allow more calls",
     "NONE": "read the messages in `result.evaluations`",
 }
+
+
+_GOOD = ("TARGET", "WITHIN_NOISE", "CONVERGED")
 
 
 def settings() -> str:
@@ -107,7 +112,7 @@ def statuses() -> str:
     from archeng import Status
 
     rows = [
-        (f"`{s.name}`", s.value, "yes" if s.name in ("TARGET", "CONVERGED") else "no",
+        (f"`{s.name}`", s.value, "yes" if s.name in _GOOD else "no",
          AFTER_STATUS.get(s.name, ""))
         for s in Status
     ]  # fmt: skip

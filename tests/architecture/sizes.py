@@ -27,6 +27,7 @@ class Place:
     name: str
     lines: int
     code: int = 0
+    arguments: int = 0  # lines of the list of arguments
 
 
 def modules(repo: Path = REPOSITORY) -> list[Place]:
@@ -60,11 +61,12 @@ def _files(repo: Path) -> list[Path]:
     return sorted((repo / "archeng").rglob("*.py"))
 
 
-def _lengths(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
-    """All lines of a function, and those without its docstring."""
+def _lengths(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int, int]:
+    """All lines of a function, those without its docstring, and those of its arguments."""
     lines = _last(node) - min([node.lineno, *(d.lineno for d in node.decorator_list)]) + 1
     text = node.body[0]
-    return lines, lines - (_last(text) - text.lineno + 1 if _is_string(text) else 0)
+    code = lines - (_last(text) - text.lineno + 1 if _is_string(text) else 0)
+    return lines, code, text.lineno - node.lineno - 1
 
 
 def _last(node: ast.stmt) -> int:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import sizes
 
-LONGEST_FUNCTION = 60  # lines, signature and docstring included
+LONGEST_FUNCTION = 60  # lines, docstring included, the list of arguments not
 LONGEST_MODULE = 400  # lines
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
-    too_long = [f"{p.name}: {p.lines}" for p in sizes.functions() if p.lines > LONGEST_FUNCTION]
+    lengths = [(p.name, p.lines - p.arguments) for p in sizes.functions()]
+    too_long = [f"{name}: {lines}" for name, lines in lengths if lines > LONGEST_FUNCTION]
     assert not too_long, "\n".join(too_long)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archeng
-from archeng.cli.study_file import SECTIONS, key_lines, read_study
+from archeng.cli.study_file import SECTIONS, Source, key_lines, read_study
 from archeng.errors import StudyFileError
 
 FULL = """\
@@ -28,6 +28,10 @@ simulator_takes = "design"
 
 [run]
 max_evaluations = 10
+max_cost = 8.5
+asynchronous = false
+noise = 0.1
+confidence = 0.9
 max_time = 5
 target = -1.5
 seed = 0
@@ -59,11 +63,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     (folder / "sub" / "simulator.py").write_text("call = len\n")
     study = read_study(folder / "study.toml")
     data = tomllib.loads(FULL)
-    assert set(data["study"]) == set(SECTIONS["study"] or ())  # the example has all keys
+    every = set(SECTIONS["study"] or ()) - {"cost"}  # which is for several simulators
+    assert set(data["study"]) == every  # the example has all keys
     assert set(data["run"]) == set(SECTIONS["run"] or ())
     assert study.name == "every-key"
     assert (study.model.path, study.model.name) == (folder / "model.py", "make_model")
-    assert study.simulator is not None
+    assert isinstance(study.simulator, Source)
     assert study.simulator.path == folder / "sub" / "simulator.py"
     assert study.simulator.name == "call"
     assert study.journal == folder / "sub" / "journal.db"
@@ -77,6 +82,21 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "simulated": {"stress": (None, 250e6), "first mode": (40, 60.5)},
         "settings": archeng.Settings(proposals=3, surrogate="none"),
     }
+
+
+def test_several_simulators_with_their_cost(tmp_path: Path) -> None:
+    text = """[study]
+simulator = ["simulator.py:coarse", "simulator.py"]
+cost = [0.1, 1.0]
+"""
+    folder = write_study(tmp_path, text)
+    study = read_study(folder / "study.toml")
+    assert isinstance(study.simulator, tuple)
+    assert [source.name for source in study.simulator] == ["coarse", None]
+    assert study.options["cost"] == [0.1, 1.0]
+    (folder / "study.toml").write_text(text.replace("[0.1, 1.0]", "[1.0, 0.1]"))
+    with pytest.raises(StudyFileError, match=r"study.toml:3: study.cost: .*increase"):
+        read_study(folder / "study.toml")
 
 
 def test_an_empty_file_has_defaults(tmp_path: Path) -> None:
@@ -97,7 +117,7 @@ def test_every_setting_is_a_key() -> None:
 WRONG = {  # text, line, what the message says
     "unknown key": ("[run]\nseed = 1\nmax_evaluation = 3\n", 3, "Did you mean max_evaluations"),
     "unknown section": ("[run]\nseed = 1\n\n[running]\n", 4, "Did you mean run"),
-    "strange key": ("[run]\nzzz = 1\n", 2, "There are max_evaluations, max_time"),
+    "strange key": ("[run]\nzzz = 1\n", 2, "There are max_evaluations, max_cost, max_time"),
     "key without its section": ("\nseed = 1\n", 2, r"belongs into the section \[run\]"),
     "key in another section": ("[study]\nseed = 1\n", 2, r"belongs into the section \[run\]"),
     "section that is a number": ("run = 3\n", 1, r"a section \[run\]"),

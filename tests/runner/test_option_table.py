@@ -53,7 +53,7 @@ def test_every_option_is_read_by_something() -> None:
 
 
 def test_what_may_change_when_a_run_goes_on() -> None:
-    assert set(LIMIT_NAMES) == {"max_evaluations", "max_time", "target"}
+    assert set(LIMIT_NAMES) == {"max_evaluations", "max_cost", "max_time", "target"}
     assert {"seed", "sense", "simulated", "journal"} & set(RESUME_NAMES) == set()
     for option in OPTIONS.values():
         assert option.solve or option.on_resume is not OnResume.FIXED

@@ -26,8 +26,9 @@ from archeng.handlers import Arch, ArchSearch, Handler, HandlerParts, Population
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as general
-from archeng.surrogate.assisted import clipped, proposed, with_candidate
+from archeng.surrogate.assisted import clipped, with_candidate
 from archeng.surrogate.data import best_position
+from archeng.surrogate.doubts import proposed
 from archeng.surrogate.evidence import objective_size
 from archeng.surrogate.local import LocalEnd, LocalState
 from archeng.surrogate.mixed import constants as c
