@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-parallel clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-parallel bench-data clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -112,6 +112,9 @@ bench-discrete: setup  ## calls with integers, lists and categories, and of othe
 	$(BIN)/python -m case_studies.discrete --held-out --jobs $(JOBS) --out docs/benchmarks/discrete
 	$(BIN)/python -m case_studies.discrete repair --out docs/benchmarks/discrete
 	$(BIN)/python -m case_studies.discrete claims --seeds 3 --out docs/benchmarks/discrete
+
+bench-data: setup  ## calls with and without earlier data, and of sweeps that learn (an hour; goes on where it stopped), into docs/benchmarks/data
+	$(BIN)/python -m case_studies.data all --jobs 1 --out docs/benchmarks/data
 
 bench-flowsheet: setup  ## models with many equalities: calls, set-up time and overhead, judged by Pyomo (an hour; goes on where it stopped), into docs/benchmarks/flowsheet
 	$(BIN)/python -m case_studies.flowsheet --jobs 1 --out docs/benchmarks/flowsheet

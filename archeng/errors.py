@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "ArchengError",
+    "DataError",
     "ExecutorError",
     "GateError",
     "InfeasibleModelError",
@@ -85,6 +86,10 @@ class UnsupportedModelError(ModelError):
 
 class SettingsError(ArchengError, ValueError):
     """An option of ``solve``, ``Run`` or ``Settings`` has a value that makes no sense."""
+
+
+class DataError(SettingsError):
+    """Earlier data cannot be used; the message has file, line and column."""
 
 
 class StudyFileError(ArchengError, ValueError):

@@ -290,7 +290,8 @@ class Ledger:
             self.best_acceptable = call
 
     def change_space(self, space: Space) -> None:
-        """Take other variables as the free ones from now on."""
+        """Take other variables as the free ones from now on; teachers speak of the others."""
+        self.teachers = ()
         for ledger in self.cheaper:
             ledger.change_space(space)
         self._index = {}

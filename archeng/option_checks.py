@@ -38,20 +38,6 @@ def journals(name: str, value: Any) -> tuple[Path, ...]:
     return paths
 
 
-def earlier_runs(name: str, value: Any) -> tuple[Any, ...]:
-    """Return results, and journals as paths."""
-    single = isinstance(value, str | os.PathLike) or hasattr(value, "evaluations")
-    if single:
-        value = (value,)
-    if not isinstance(value, list | tuple):
-        raise SettingsError(
-            f"{name} must be a list of results or of paths of journals, got {shown(value)}."
-        )
-    results = [run for run in value if hasattr(run, "evaluations")]
-    paths = journals(name, [run for run in value if not hasattr(run, "evaluations")])
-    return (*results, *paths)
-
-
 def population(name: str, value: Any) -> int | None:
     """Return the candidates of a generation; None is as many as suit the declared width."""
     if value is None or (isinstance(value, str) and value == "auto"):

@@ -26,12 +26,12 @@ from archeng.checks import (
     seconds,
     takes_one,
 )
+from archeng.earlier_options import earlier_data, names_of_columns
 from archeng.model import IMPORT_HINTS, Sense
 from archeng.noise import checked_noise
 from archeng.option_checks import (
     anything,
     costs,
-    earlier_runs,
     journals,
     limits_by_name,
     population,
@@ -263,15 +263,25 @@ _TABLE = (
     Option(
         "reuse", "sequence of paths", journals,
         "Journals of earlier runs, whose finished designs are not simulated again.",
+        "A run that is not the same as that of a journal (another seed, other constraints) also "
+        "takes it as `data`.",
         default=(), on_resume=OnResume.FREE,
     ),
     Option(
-        "data", "sequence of results or journals", earlier_runs,
-        "Earlier runs of the same simulator, whose outputs teach the models of outputs.",
-        "Results or journals of a model with the same variables, outputs and parameters; "
-        "constraints, objective and values of parameters may be others. What they simulated is "
-        "not simulated again to learn it.",
+        "data", "sequence of tables, results or journals", earlier_data,
+        "Earlier designs that teach the models and say where to begin: CSV files, journals.",
+        "Also a `DataFrame`, a `Result`, or a list of `(design, value)` pairs, and lists of these. "
+        "Of the same simulator or of a similar one; constraints, objective and values of "
+        "parameters may be others; infeasible, failed and incomplete rows are welcome. "
+        "[How columns are found](../how-to/data.md).",
         default=(),
+    ),
+    Option(
+        "data_columns", "mapping of texts, optional", names_of_columns,
+        "What the columns of `data` are called: {name in the model: name in the table}.",
+        'Such as `{"thickness": "t_mm", "objective": "mass"}`; columns of the same names are found '
+        "by themselves.",
+        each="data_column",
     ),
     Option(
         "verbose", "bool", flag,

@@ -95,12 +95,18 @@ def from_the_table(options: Iterable[Option]) -> Decorator:
 def _flag(option: Option) -> Decorator:
     name = option.flag_name
     if option.each:
-        how: dict[str, Any] = {"type": _pair, "metavar": "NAME=VALUE", "callback": _by_name}
+        texts = "texts" in option.kind
+        how: dict[str, Any] = {
+            "type": _text_pair if texts else _pair,
+            "metavar": "NAME=TEXT" if texts else "NAME=VALUE",
+            "callback": _by_name,
+        }
         return click.option(name, option.name, multiple=True, help=option.help, **how)
     if option.kind == "bool":
         return switch(name, help=option.help)
     if option.kind.startswith("sequence of"):
-        return file(name, help=option.help, multiple=True, metavar="JOURNAL")
+        what = "JOURNAL" if option.kind == "sequence of paths" else "FILE"
+        return file(name, help=option.help, multiple=True, metavar=what)
     kind: Any = click.Choice(option.words) if option.words else _WORDS.get(option.kind)
     metavar = None if kind else option.name.upper()
     return click.option(name, type=kind or _number_or_text, metavar=metavar, help=option.help)
@@ -116,6 +122,14 @@ def _pair(text: str) -> tuple[str, float | list[float]]:
     if not numbers:
         raise click.BadParameter(f"expected NAME=NUMBER or NAME=NUMBER,NUMBER,..., got {text!r}.")
     return name.strip(), numbers if "," in value else numbers[0]
+
+
+def _text_pair(text: str) -> tuple[str, str]:
+    """Return a name with a text: ``thickness=t_mm``."""
+    name, _, value = text.partition("=")
+    if not name.strip() or not value.strip():
+        raise click.BadParameter(f"expected NAME=TEXT, got {text!r}.")
+    return name.strip(), value.strip()
 
 
 def _by_name(

@@ -18,6 +18,7 @@ from archeng.cli.flags import CONTEXT, EXIT_CODES, command, verbatim
 from archeng.cli.journals import dashboard, export, report, status
 from archeng.cli.new import new
 from archeng.cli.run import INTERRUPTED, resume, run
+from archeng.cli.table_import import import_
 from archeng.errors import ArchengError
 from archeng.plain_text import visible
 
@@ -75,7 +76,8 @@ def completion(shell: str) -> int:
 
 
 for _command in (
-    new, check, run, resume, status, report, dashboard, export, compare, explain, completion,
+    new, check, run, resume, status, report, dashboard, export, import_, compare, explain,
+    completion,
 ):  # fmt: skip
     commands.add_command(_command)
 

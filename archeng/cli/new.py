@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import click
 import archeng
 from archeng.checks import did_you_mean
 from archeng.cli import flags
+from archeng.cli.new_data import guessed_study
 from archeng.cli.output import write, write_json
 from archeng.cli.study_file import FILE, NAME
 from archeng.errors import StudyFileError
@@ -43,6 +45,7 @@ def _names(context: Any, parameter: Any, begun: str) -> list[str]:
   archeng new my_study                      model in CasADi, simulator in Python
   archeng new my_study --template command   an external program as the simulator
   archeng new my_study --directory studies  in another folder
+  archeng new my_study --data old.csv       variables and their ranges from a table
 """,
 )
 @click.argument("name", required=False)
@@ -53,6 +56,7 @@ def _names(context: Any, parameter: Any, begun: str) -> list[str]:
     shell_complete=_names,
     help=f"Which one (default {DEFAULT}).",
 )
+@flags.file("--data", help="A table of earlier designs, from which the study is guessed.")
 @flags.switch("--list", "describe", help="Describe the templates.")
 @flags.file("--directory", metavar="DIR", default=".", help="Where the folder is made (default .).")
 @flags.switch(
@@ -62,34 +66,51 @@ def _names(context: Any, parameter: Any, begun: str) -> list[str]:
 )
 @flags.as_json()
 def new(
-    name: str | None, template: str, describe: bool, directory: str, force: bool, as_json: bool
+    name: str | None,
+    template: str,
+    data: str | None,
+    describe: bool,
+    directory: str,
+    force: bool,
+    as_json: bool,
 ) -> int:
-    """Make a new study from a template.
+    """Make a new study from a template, or from a table of earlier designs.
 
-    It is a folder NAME with a complete small study that runs at once, to be edited.
+    It is a folder NAME with a complete small study that runs at once, to be edited. Of a table, the
+    variables and their ranges are guessed, and its designs are used; the simulator is yours.
     """
     all_templates = templates()
     if describe:
         _list(all_templates, as_json)
         return 0
+    with _chosen(all_templates, name, template, data) as chosen:
+        study = Path(directory) / str(name)
+        replaced = instantiate(chosen, str(name), study.parent, force)
+        if as_json:
+            files = [str(study / file) for file in files_of(chosen)]
+            made = {"study": str(study), "template": chosen.name, "files": files}
+            write_json({**made, "replaced": [str(study / file) for file in replaced]})
+        else:
+            write(_made(chosen, study, replaced))
+    return 0
+
+
+def _chosen(
+    all_templates: dict[str, Path], name: str | None, template: str, data: str | None
+) -> contextlib.AbstractContextManager[Path]:
+    """Return the template, or one that is made of a table of earlier designs."""
     if name is None:
         raise StudyFileError(
             "A new study needs a name, such as `archeng new my_study`. Templates: "
             f"{', '.join(all_templates)}; `archeng new --list` describes them."
         )
+    if data is not None:
+        return guessed_study(Path(data))
     if template not in all_templates:
         hint = did_you_mean(template, all_templates, 0.6)
         names = ", ".join(all_templates)
         raise StudyFileError(f"There is no template {template!r}; there are {names}.{hint}")
-    chosen, study = all_templates[template], Path(directory) / name
-    replaced = instantiate(chosen, name, study.parent, force)
-    if as_json:
-        files = [str(study / file) for file in files_of(chosen)]
-        made = {"study": str(study), "template": chosen.name, "files": files}
-        write_json({**made, "replaced": [str(study / file) for file in replaced]})
-    else:
-        write(_made(chosen, study, replaced))
-    return 0
+    return contextlib.nullcontext(all_templates[template])
 
 
 def templates() -> dict[str, Path]:

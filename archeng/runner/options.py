@@ -119,6 +119,7 @@ class Runtime:
     journal: Path | None = None
     reuse: tuple[Path, ...] = ()
     data: tuple[Any, ...] = ()
+    data_columns: Mapping[str, str] = field(default_factory=dict)
     simulator_takes: SimulatorTakes = "design"
 
 

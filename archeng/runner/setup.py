@@ -30,7 +30,7 @@ from archeng.model import (
 )
 from archeng.options import FOREIGN_NAMES, OPTION_NAMES, OPTIONS, RESUME_NAMES
 from archeng.outcomes import Lessons, Limits, Teacher
-from archeng.runner.lessons import lessons_of
+from archeng.runner.lessons import EarlierData, is_replay, learn
 from archeng.runner.options import (
     Options,
     Runtime,
@@ -130,14 +130,10 @@ def new_setup(
     feasible_set = _compiled(model, settings)
     _check_names(model, options)
     texts = _texts(model, feasible_set, own)
-    lessons = lessons_of(runtime.data, feasible_set)
     number = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
-    first = start_point(model, feasible_set, start)
-    if start is not None:
-        feasible_set.begin_at(full_start(model, start))
-    wide = start_distribution(model, feasible_set, sigma)
-    if first is not None:
-        wide = replace(wide, mean=first)
+    known = _earlier(model, runtime, asked(feasible_set, options))
+    learned = _learned(runtime, model, feasible_set, options, number)
+    first, wide = _begin(model, feasible_set, start, sigma, learned)
     return Setup(
         model=model,
         simulator=call,
@@ -149,13 +145,42 @@ def new_setup(
         seed=number,
         start=first,
         wide=wide,
-        earlier=_earlier(model, runtime, asked(feasible_set, options)),
-        lessons=lessons,
-        teachers=(),
+        earlier=known,
+        lessons=learned.lessons,
+        teachers=learned.teachers,
         header=header(model, data, options, settings, number, wide, own, texts)
-        | {"lessons": encode(lessons), "choice": encode(feasible_set.choice)}
+        | learned.stored()
+        | {"choice": encode(feasible_set.choice)}
         if runtime.journal is not None
         else {},
+    )
+
+
+def _begin(
+    model: Model, feasible_set: FeasibleSet, start: Any, sigma: Any, learned: EarlierData
+) -> tuple[Floats | None, Distribution]:
+    """Return where the run begins, if that is known, and the initial distribution."""
+    first = start_point(model, feasible_set, start)
+    if start is not None:
+        feasible_set.begin_at(full_start(model, start))
+    wide = start_distribution(model, feasible_set, sigma)
+    if start is None:
+        first = learned.start_in(wide, first)
+    return first, wide if first is None else replace(wide, mean=first)
+
+
+def _learned(
+    runtime: Runtime, model: Model, feasible_set: FeasibleSet, options: Options, seed: int
+) -> EarlierData:
+    """Return what earlier data teach, and journals to reuse of runs that were not the same."""
+    others = [path for path in runtime.reuse if not is_replay(path, model, seed)]
+    return learn(
+        (*runtime.data, *others),
+        runtime.data_columns,
+        feasible_set,
+        options.limits(feasible_set.formulas),
+        options.sign,
+        model.objective_name,
     )
 
 
@@ -236,7 +261,9 @@ def stored_setup(
         else decode(Distribution, stored["wide"]),
         earlier=_earlier(model, runtime, asked(feasible_set, options)),
         lessons=decode(Lessons, stored["lessons"]) if stored.get("lessons") else None,
-        teachers=tuple(decode(Teacher, one) for one in stored.get("teachers", ())),
+        teachers=()
+        if stored["wide"] is None  # they speak of the variables that were independent at first
+        else tuple(decode(Teacher, one) for one in stored.get("teachers", ())),
         header=dict(stored),
     )
 

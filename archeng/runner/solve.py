@@ -54,7 +54,8 @@ def solve(
     on_failure: OnFailure = "rank_last",
     journal: str | Path | None = None,
     reuse: Sequence[str | Path] = (),
-    data: Sequence[Result | str | Path] = (),
+    data: Any = (),
+    data_columns: Mapping[str, str] | None = None,
     verbose: bool = False,
     **import_arguments: Any,
 ) -> Result:

@@ -12,6 +12,7 @@ import numpy as np
 from archeng.checks import file_path, flag, needed, shown
 from archeng.errors import JournalError, SettingsError
 from archeng.model import as_model, number, plain_values, text_table
+from archeng.options import OPTIONS
 from archeng.result import Result
 from archeng.runner.reading import read_journal
 from archeng.runner.solve import resume, solve
@@ -85,8 +86,9 @@ def sweep(
 ) -> Sweep:
     """Find the best design for each of several values of parameters.
 
-    Each run begins at the best design of the nearest values before, and its models of the outputs
-    learn from all calls before, whatever the values of the parameters were.
+    Each run begins at the best design of the nearest values before, and its models learn from all
+    calls before, whatever the values of the parameters were: those of outputs from the outputs
+    themselves, others from what a simulator with other parameters said.
 
     With discrete variables, ``result.sensitivities`` of a run say what happens while these are
     held; where another value becomes better, the best objective bends, and only the runs show it.
@@ -129,8 +131,7 @@ def sweep(
         given = dict(options)
         if learn and results:
             given["start"] = _nearest(points, results, k).x
-            if first.outputs:
-                given["data"] = [*results]
+            given["data"] = [*_sources(options.get("data", ())), *results]
         path = None if folder is None else folder / f"{k + 1:03d}.db"
         results.append(_run(model, simulator, point, path, given))
     return Sweep(tuple(points), tuple(results))
@@ -149,6 +150,11 @@ def _run(
             f"{path} has the parameters {then}, and the sweep has {point}. Choose another folder."
         )
     return known if known.ended else resume(path, simulator, model=model)
+
+
+def _sources(data: Any) -> tuple[Any, ...]:
+    """Return earlier data as a sequence of sources."""
+    return tuple(OPTIONS["data"].checked(data))
 
 
 def _nearest(points: Sequence[Point], results: Sequence[Result], k: int) -> Result:

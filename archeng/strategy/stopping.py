@@ -63,6 +63,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted by the user"
     RUNNING = "the run goes on"
     CUT_OFF = "the run was cut off, or ended with an error; archeng.resume() goes on with it"
+    IMPORTED = "its designs were imported from a table; nothing was searched"
     MAX_FAILURES = "too many simulator calls failed"
     MAX_ITERATIONS = "the restart used its number of iterations"
     RESTART_BUDGET = "the restart used its share of the calls"

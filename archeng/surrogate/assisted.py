@@ -25,8 +25,9 @@ from archeng.repair import Repair
 from archeng.strategy import StopReason
 from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
+from archeng.surrogate.belief import promising
 from archeng.surrogate.companions import judged_together, with_companions
-from archeng.surrogate.data import Frame, best_position
+from archeng.surrogate.data import Frame, best_position, frame_at
 from archeng.surrogate.doubts import Doubts, proposed
 from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
@@ -49,7 +50,8 @@ class Assisted(Handler[AssistedSearch]):
         composite = formulas is not None and bool(formulas.objective)
         kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
-        self._taught, self._width, self._count = parts.taught, parts.width, parts.proposals
+        self._taught, self._wide = parts.taught, parts.wide
+        self._width, self._count = parts.width, parts.proposals
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
         self._doubts = Doubts(parts)
@@ -66,7 +68,7 @@ class Assisted(Handler[AssistedSearch]):
             return self._doubts.ask(search, past, rng)
         if search.phase is Phase.START:
             search = replace(search, calls_before=len(past))
-            if self._taught or any(len(teacher) for teacher in past.teachers):
+            if self._taught or promising(frame_at(self._wide, search.anchor), past):
                 return search, proposed([as_it_is(search.anchor)])
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))

@@ -82,6 +82,9 @@ DATA_ROUNDING = 1e-10  # ... are left out if their objective differs by less tha
 DATA_MOST = 120  # Most designs of a model in many variables
 DATA_SURPLUS = 1.2  # Designs of a model in few variables, in coefficients of a quadratic
 DATA_HUGE = 1e150  # Objectives beyond this are not used: their squares overflow
+# Rank correlation of a teacher's rows with what its models say of them if they are left out, from
+# which on it is believed before anything is known of our own function
+TEACHER_KNOWS = 0.55
 TEACHER_ROWS = 100  # Rows of a teacher that its models are fitted to, at least
 # Share of the designs, the better ones, that are left without those beyond a cliff
 DATA_TRIMMED = 2 / 3

@@ -31,6 +31,7 @@ import numpy as np
 
 from archeng.distribution import Floats
 from archeng.outcomes import PastCalls, Teacher
+from archeng.strategy import default_population_size
 from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, ModelKind, Selection, choose, chosen
 from archeng.surrogate.data import Data
@@ -40,7 +41,7 @@ from archeng.surrogate.priors import IDENTITY, PRIORS, Prior, Transform, transfo
 from archeng.surrogate.sums import Sum
 
 _PLAIN: tuple[Prior, ...] = tuple(prior for prior in PRIORS if not prior.rounds)
-_KINDS = (*_PLAIN, *(replace(_PLAIN[0], noise=noise) for noise in c.CONSTRAINT_NOISES))
+KINDS = (*_PLAIN, *(replace(_PLAIN[0], noise=noise) for noise in c.CONSTRAINT_NOISES))
 
 
 # -- the objective ---------------------------------------------------------------------------------
@@ -96,7 +97,8 @@ def needs_arch(past: PastCalls) -> bool:
 
     To be asked only where that is so.
     """
-    return bool(past.teachers) and len(past) < past.points.shape[1] + 2
+    n = past.points.shape[1]
+    return bool(past.teachers) and len(past) < min(n + 2, default_population_size(n))
 
 
 def _ways(
@@ -219,7 +221,7 @@ def _row_ways(
         new = apart > c.DATA_GAP * np.linalg.norm(rows.points, axis=1)
         kernels = Kernels(np.concatenate((data.A, rows.points[new])))
         every = np.concatenate((y, t[new]))
-        fits = [prior.fit(kernels, every[:, None])[0] for prior in _KINDS]
+        fits = [prior.fit(kernels, every[:, None])[0] for prior in KINDS]
         good = [fit for fit in fits if fit is not None]
         if good:
             best = min(good, key=lambda fit: _typical(fit.errors[:p], order))
@@ -291,7 +293,7 @@ def _corrected(
         left = z - rho * said
         fits: list[tuple[Fit | None, Floats]] = []
         if p >= n + 2:
-            every = [prior.fit(kernels, left[:, None])[0] for prior in _KINDS]
+            every = [prior.fit(kernels, left[:, None])[0] for prior in KINDS]
             fits = [(one, one.errors) for one in every if one is not None]
         for delta, errors in fits or [(None, _left_out_straight(A, left))]:
             score = _typical(errors * slopes, order)
@@ -324,7 +326,7 @@ def _models(kernels: Kernels, Z: Floats, orders: Floats) -> list[Interpolant | N
     """
     least = np.full(Z.shape[1], np.inf)
     models: list[Interpolant | None] = [None] * Z.shape[1]
-    for prior in _KINDS:
+    for prior in KINDS:
         for i, fitted in enumerate(prior.fit(kernels, Z)):
             if fitted is not None:
                 score = _typical(fitted.errors, orders[:, i])

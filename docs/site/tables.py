@@ -33,6 +33,7 @@ AFTER_STOP = {
     "RESTART_BUDGET": "seen within a run: small restarts of BIPOP have a limit of their own",
     "CONVERGED": "usually nothing; `restarts=` if there may be better valleys",
     "NOISE": "use `result.estimate`; more can only be seen with less noise",
+    "IMPORTED": "give the journal to a run as `data=` or `reuse=`",
     "MODEL_EXHAUSTED": "look at `result.optimality`: noise or a kink? `restarts=` may help",
     "TOL_OBJECTIVE": "usually nothing; `restarts=` if there may be better valleys",
     "EQUAL_OBJECTIVES": "check whether the simulator rounds, or ignores some variables",

@@ -46,6 +46,7 @@ on_failure = "raise"
 journal = "sub/journal.db"
 reuse = ["../other/run.db"]
 data = ["../other/run.db"]
+data_columns = { thickness = "t [mm]" }
 
 [simulated]
 stress = { upper = 250e6 }

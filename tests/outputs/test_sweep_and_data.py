@@ -83,7 +83,7 @@ def test_runs_with_data_go_on_exactly(tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.db"
     archeng.solve(frame(), simulate, seed=1, max_evaluations=40, journal=earlier)
     options = {"parameters": {"load": 1.1}, "data": earlier, "seed": 2}
-    whole = archeng.solve(frame(), simulate, max_evaluations=14, workers=2, **options)
+    whole = archeng.solve(frame(), simulate, max_evaluations=14, workers=2, parallel=1, **options)
     path = tmp_path / "run.db"
     archeng.solve(frame(), simulate, max_evaluations=6, journal=path, **options)
     earlier.unlink()  # what it taught is in the journal
@@ -161,10 +161,6 @@ def test_data_of_something_else_are_refused() -> None:
     result = archeng.solve(other, lambda d: {"z": 1.0}, seed=1, max_evaluations=5)
     with pytest.raises(SettingsError, match=r"data: result 'other' has the variables \['y'\]"):
         archeng.solve(frame(), simulate, data=[result])
-    plain = archeng.Model("plain")
-    plain.variable("y", lower=0, upper=1)
-    with pytest.raises(SettingsError, match="declares none"):
-        archeng.solve(plain, lambda d: 1.0, data=[result])
     for wrong in (3, [3], "old.csv"):
-        with pytest.raises(SettingsError, match="data"):
+        with pytest.raises(SettingsError, match=r"data|cannot be read"):
             archeng.solve(frame(), simulate, data=wrong)
