@@ -29,6 +29,7 @@ from case_studies.benchmarks.record import markdown_table
 from case_studies.paper.results import Row, Task
 from case_studies.parallel.cases import CASES
 from case_studies.parallel.durations import counted_seconds, duration
+from case_studies.parallel.local_dask import dask_cluster
 
 NAME = "slept"
 HELP = "the same by the clock at width 8: batches, asynchronous, Dask"
@@ -105,12 +106,7 @@ def _workers(place: str) -> Iterator[Any]:
     if place == "threads":
         yield f"threads:{WIDTH}"
         return
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=WIDTH, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with dask_cluster(WIDTH) as client:
         yield client
 
 
