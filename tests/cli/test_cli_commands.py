@@ -355,7 +355,7 @@ def test_the_models_are_sent_to_workers_by_value(study: Path, tmp_path: Path) ->
         "import model\nfrom physics import f\n\n"
         "def simulator(design):\n    assert model.__name__ == 'model'\n    return f(design.x)\n"
     )
-    ended = process(tmp_path, "run", "plate", "--workers", 2, "--quiet")
+    ended = process(tmp_path, "run", "plate", "--workers", 2, "--parallel", 1, "--quiet")
     assert ended.returncode == 0, ended.stderr
     assert calls(study / "run.db") == reference()
 

@@ -105,8 +105,8 @@ def test_workers_from_another_folder_then_resume_and_export(
     folder = tmp_path / "studies"
     folder.mkdir()
     study, journal = write_study(folder), tmp_path / "run.db"
-    ended = run_script("-m archeng", "run", study, "--workers", 2, "--journal", journal,
-                       cwd=tmp_path)  # fmt: skip
+    ended = run_script("-m archeng", "run", study, "--workers", 2, "--parallel", 1, "--journal",
+                       journal, cwd=tmp_path)  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert finished(journal) == designs(reference())
     assert command("resume", journal, study, "--max-evaluations", 31, "--quiet") == 0
