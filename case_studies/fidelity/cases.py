@@ -81,7 +81,46 @@ def _vibration(design: archeng.Design, steps: int) -> float:
     return float(total + 0.05 * m + 0.02 * c)
 
 
+def _section() -> archeng.Model:
+    """Return a family of sections: NACA 4412 with its surfaces stretched, front and rear."""
+    model = archeng.Model("section")
+    upper = model.variable("upper", shape=2, lower=0.6, upper=1.5)
+    lower = model.variable("lower", shape=2, lower=0.3, upper=1.5)
+    model.variable("angle", lower=0.0, upper=8.0, unit="degrees")
+    thick = 0.5 * (upper[0] + upper[1]) * 0.098 + 0.5 * (lower[0] + lower[1]) * 0.029
+    model.subject_to(thick >= 0.11, name="spar")
+    model.subject_to(upper[1] - upper[0] <= 0.4, name="fair")
+    return model
+
+
+def _glide(design: archeng.Design, network: str) -> float:
+    """Return 1000 drag over lift, by NeuralFoil's network of a size."""
+    from case_studies.airfoil.cases import reference
+    from case_studies.airfoil.simulator import ask_network
+
+    section = reference()["starts"]["NACA 4412"]
+    stretched = {
+        side: np.repeat(np.asarray(design[side]), 4) * np.array(section[side])
+        for side in ("upper", "lower")
+    }
+    kulfan = {
+        "upper_weights": stretched["upper"],
+        "lower_weights": stretched["lower"],
+        "leading_edge_weight": section["leading edge"],
+        "TE_thickness": 0.0,
+    }
+    found = ask_network(kulfan, np.array([design["angle"]]), np.array([5e5]), network, 0.0, 1.0)
+    return float(1000 * found["CD"][0] / found["CL"][0])
+
+
 PAIRS = (
+    Pair(
+        "NeuralFoil sizes",
+        _section,
+        partial(_glide, network="xsmall"),
+        partial(_glide, network="xlarge"),
+        6.956745515 * 1.0001,
+    ),
     Pair("shifted valley", _box, _shifted_valley, _fine_valley, 3.7903607 * 1.0001, tuned=True),
     Pair(
         "two step sizes",
