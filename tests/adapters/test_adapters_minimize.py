@@ -112,7 +112,7 @@ def test_args_names_options_and_workers() -> None:
     def fun(x: Any, a: float, b: float) -> float:
         return float((x[0] - a) ** 2 + (x[1] - b) ** 2)
 
-    options = {"maxfev": 60, "workers": "threads:2", "disp": False}
+    options = {"maxfev": 60, "workers": "threads:2", "parallel": 1, "disp": False}
     found = archeng.minimize(
         fun, [1, 1], (0.25, 0.5), bounds=[(0, 1)] * 2, options=options, seed=1, names=["u", "v"]
     )
