@@ -32,6 +32,7 @@ AFTER_STOP = {
     "MAX_ITERATIONS": "the objective is hard for this population: allow `restarts=`",
     "RESTART_BUDGET": "seen within a run: small restarts of BIPOP have a limit of their own",
     "CONVERGED": "usually nothing; `restarts=` if there may be better valleys",
+    "MAX_COST": "the same with `max_cost=`",
     "NOISE": "use `result.estimate`; more can only be seen with less noise",
     "IMPORTED": "give the journal to a run as `data=` or `reuse=`",
     "MODEL_EXHAUSTED": "look at `result.optimality`: noise or a kink? `restarts=` may help",
