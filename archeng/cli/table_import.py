@@ -22,7 +22,6 @@ _OF_THE_PROBLEM = ("simulated", "sense", "settings", "start", "sigma")
   archeng import old.csv old.db              of the study in this folder
   archeng import old.csv old.db --data-column thickness=t_mm --data-column objective=mass
   archeng import old.csv old.db ../wing      of another study
-  archeng run --data old.db                  and a run that learns from it
 """,
 )
 @flags.target("table", required=True)

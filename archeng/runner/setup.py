@@ -173,7 +173,7 @@ def _learned(
     runtime: Runtime, model: Model, feasible_set: FeasibleSet, options: Options, seed: int
 ) -> EarlierData:
     """Return what earlier data teach, and journals to reuse of runs that were not the same."""
-    others = [path for path in runtime.reuse if not is_replay(path, model, seed)]
+    others = [path for path in runtime.reuse if not is_replay(path, seed)]
     return learn(
         (*runtime.data, *others),
         runtime.data_columns,

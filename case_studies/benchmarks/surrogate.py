@@ -59,7 +59,7 @@ def measure(n: int, ball: bool, calls: int, seed: int) -> dict[str, Any]:
     with ExitStack() as stack:
         for owner, name, part in (
             (proposer, "select", "fit"),
-            (proposer, "chosen", "fit"),
+            (proposer, "taught_or_chosen", "fit"),
             (proposer, "lowest", "minimise"),
             (Arch, "ask", "repair"),
         ):

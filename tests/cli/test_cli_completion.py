@@ -14,7 +14,7 @@ from archeng.cli.new import templates
 
 COMMANDS = {
     "new", "check", "run", "resume", "status", "report", "dashboard", "export", "compare",
-    "explain", "completion",
+    "explain", "completion", "import",
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def test_commands_options_and_values(offered) -> None:
         "casadi", "catalogue", "cluster", "command"
     )
     assert offered("archeng run --max-") == plain(
-        "--max-evaluations", "--max-time", "--max-failures"
+        "--max-evaluations", "--max-time", "--max-failures", "--max-cost"
     )
     assert offered("archeng run --sense m") == plain("minimize", "maximize")
     assert offered("archeng completion ") == plain("bash", "zsh", "fish")

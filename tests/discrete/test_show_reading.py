@@ -28,8 +28,9 @@ from archeng import Design, Model, Settings
 from archeng.cli import main
 from archeng.errors import JournalError, SettingsError
 from archeng.model import compile_model
+from archeng.outcomes import Limits
 from archeng.runner import read_journal
-from archeng.runner.lessons import lessons_of
+from archeng.runner.lessons import learn
 from archeng.runner.stored import check_designs
 
 PLAIN = Settings(surrogate="none")
@@ -255,7 +256,10 @@ def test_outputs_of_a_run_with_another_table_teach_by_names(tmp_path: Path) -> N
     other.subject_to(frequency >= 4.0, name="frequency")
     other.minimize(section["mass"] + bolts, name="weight")
     for source in (tmp_path / "old.db", first):
-        lessons = lessons_of([source], compile_model(other))
+        fs = compile_model(other)
+        lessons = learn(
+            [source], {}, fs, Limits(("frequency",), np.array([4.0]), np.array([np.inf])), 1.0
+        ).lessons
         assert lessons is not None
         assert len(lessons.points) == 12
         for point, outputs in zip(lessons.points, lessons.outputs, strict=True):

@@ -69,7 +69,8 @@ def test_flags_are_those_of_the_table(command: str, names: tuple[str, ...]) -> N
     for name in expected:
         assert flags[name].help == OPTIONS[name].help
         assert flags[name].opts == [OPTIONS[name].flag_name]
-        assert OPTIONS[name].flag_name in (f"--{name.replace('_', '-')}", "--parameter")
+        each = ("--parameter", "--data-column")
+        assert OPTIONS[name].flag_name in (f"--{name.replace('_', '-')}", *each)
 
 
 def test_keys_of_a_study_are_those_of_the_table() -> None:

@@ -146,7 +146,8 @@ def test_noise_is_not_called_convergence() -> None:
         return rounded(design) + 1e-2 * float(rng.standard_normal())
 
     result = archeng.solve(valley(), noisy, seed=2, max_evaluations=150)
-    assert result.status is Status.STOPPED
+    assert result.status in (Status.STOPPED, Status.WITHIN_NOISE)
+    assert result.estimate is not None
 
 
 def test_failures_in_the_way_leave_the_work_to_arch() -> None:
