@@ -38,6 +38,7 @@ import numpy as np
 from archeng.blas import one_thread
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
+from archeng.repair import Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.data import Frame
 
@@ -52,6 +53,16 @@ def optimizers() -> Any:
 
     one_thread.look_again()  # it brings a BLAS of its own
     return scipy.optimize
+
+
+def feasible_near(repairer: Repairer, frame: Frame, x: Floats) -> Floats | None:
+    """Return a feasible design near a point (n,), with the margins that repairs have."""
+    metric = frame.metric()
+    near = repairer.near(x, metric, frame.centre)
+    if near is None:
+        return None
+    inset = repairer.inset(near.x, metric)
+    return inset.x if inset.max_violation == 0 else near.x
 
 
 @dataclass(frozen=True, eq=False)

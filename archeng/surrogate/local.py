@@ -37,6 +37,7 @@ from archeng.surrogate.evidence import evidence, objective_size
 from archeng.surrogate.geometry import (
     designs_near,
     explicit_rows,
+    feasible_near,
     free_directions,
     missing_design,
 )
@@ -352,12 +353,7 @@ class LocalSearch:
 
     def repaired(self, frame: Frame, x: Floats) -> Floats | None:
         """Return a feasible design near a point, with the margins that repairs have."""
-        metric = frame.metric()
-        near = self._repairer.near(x, metric, frame.centre)
-        if near is None:
-            return None
-        inset = self._repairer.inset(near.x, metric)
-        return inset.x if inset.max_violation == 0 else near.x
+        return feasible_near(self._repairer, frame, x)
 
     def is_new(self, view: LocalView, x: Floats) -> bool:
         """Whether a design is not known yet, nor nearly."""

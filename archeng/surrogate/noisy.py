@@ -40,7 +40,7 @@ from archeng.surrogate.choice import SmoothModel
 from archeng.surrogate.constrained import best_step
 from archeng.surrogate.data import Frame, frame_at
 from archeng.surrogate.estimates import Estimates, Manner, estimates
-from archeng.surrogate.geometry import explicit_rows, room_at
+from archeng.surrogate.geometry import explicit_rows, feasible_near, room_at
 from archeng.surrogate.minimise import lowest
 
 
@@ -351,12 +351,7 @@ class NoisySearch:
 
     def _feasible(self, frame: Frame, x: Floats) -> Floats | None:
         """Return a feasible design near a point, with the margins that repairs have."""
-        metric = frame.metric()
-        near = self._repairer.near(x, metric, frame.centre)
-        if near is None:
-            return None
-        inset = self._repairer.inset(near.x, metric)
-        return inset.x if inset.max_violation == 0 else near.x
+        return feasible_near(self._repairer, frame, x)
 
 
 @dataclass(frozen=True, eq=False)
