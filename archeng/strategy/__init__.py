@@ -1,6 +1,6 @@
 """CMA-ES: ask, tell an order, stop with a reason, restart."""
 
-from archeng.strategy.cmaes import State, initial_state, sample, update
+from archeng.strategy.cmaes import State, initial_state, sample, update, with_factor
 from archeng.strategy.parameters import (
     Parameters,
     default_parameters,
@@ -24,4 +24,5 @@ __all__ = [
     "stop_reasons",
     "suitable_population_size",
     "update",
+    "with_factor",
 ]

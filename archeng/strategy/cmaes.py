@@ -115,22 +115,26 @@ def _updated(state: State, parameters: Parameters, steps: Floats, square_root: S
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
     factor = _factor(d, steps, p_c, gamma_c, p, square_root)
     move = mean_step if state.discrete is None else state.discrete.spread * mean_step
-    relative = state.reference @ factor
-    real = None if state.discrete is None else state.discrete.real
-    eigenvalues, axes = _principal_axes(relative, state.reference, real)
-    inverse = _inverse(relative, real) @ state.reference
-    return State(
-        distribution=Distribution(d.mean + d.sigma * move, sigma, factor, inverse),
+    moved = replace(
+        state,
+        distribution=replace(d, mean=d.mean + d.sigma * move, sigma=sigma),
         p_sigma=p_sigma,
         p_c=p_c,
         gamma_sigma=gamma_sigma,
         gamma_c=gamma_c,
-        eigenvalues=eigenvalues,
-        axes=axes,
-        reference=state.reference,
         generation=state.generation + 1,
-        discrete=state.discrete,
     )
+    return with_factor(moved, factor)
+
+
+def with_factor(state: State, factor: Floats) -> State:
+    """Return the state with another factor (n, n) of C, and what follows from it."""
+    relative = state.reference @ factor
+    real = None if state.discrete is None else state.discrete.real
+    eigenvalues, axes = _principal_axes(relative, state.reference, real)
+    inverse = _inverse(relative, real) @ state.reference
+    distribution = replace(state.distribution, factor=factor, inverse_factor=inverse)
+    return replace(state, distribution=distribution, eigenvalues=eigenvalues, axes=axes)
 
 
 def _sigma_path(p_sigma: Floats, whitened_step: Floats, p: Parameters) -> Floats:
