@@ -252,9 +252,7 @@ def test_archeng_in_all_variables_makes_no_infeasible_call() -> None:
         ("case9", 80),
         ("chain10", 110),
         ("rankine", 180),
-        pytest.param("case14s", 300, marks=pytest.mark.slow),
         pytest.param("case30", 150, marks=pytest.mark.slow),
-        pytest.param("chain100", 150, marks=pytest.mark.slow),
         pytest.param("rod", 120, marks=pytest.mark.slow),
     ],
 )
