@@ -13,6 +13,9 @@ from archeng.handlers.base import (
 )
 from archeng.handlers.box_penalty import BoxPenalty
 from archeng.handlers.lagrangian import AugmentedLagrangian
+from archeng.handlers.linear_self_adaptation import LinearSelfAdaptation
+from archeng.handlers.matrix_adaptation import MatrixAdaptation
+from archeng.handlers.orders import EpsilonLexicographic, Lexicographic
 from archeng.handlers.rank_based import MultipleConstraintRanking, StochasticRanking
 from archeng.handlers.resampling import DeathPenalty, Resampling
 
@@ -23,8 +26,12 @@ __all__ = [
     "AugmentedLagrangian",
     "BoxPenalty",
     "DeathPenalty",
+    "EpsilonLexicographic",
     "Handler",
     "HandlerParts",
+    "Lexicographic",
+    "LinearSelfAdaptation",
+    "MatrixAdaptation",
     "MultipleConstraintRanking",
     "NoOptions",
     "Population",

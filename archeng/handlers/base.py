@@ -256,6 +256,16 @@ def as_sampled(feasible_set: FeasibleSet, x: Floats) -> Repair:
     return Repair(kind, x, 0.0, violation, 0.0, (), "none", 0)
 
 
+def refuse_equalities(feasible_set: FeasibleSet, handler: str) -> None:
+    """Raise if there is an equality, for handlers that never simulate what violates a row."""
+    for row in feasible_set.rows:
+        if row.equality:
+            raise SettingsError(
+                f"handler={handler!r} waits for samples that are feasible by chance, and none "
+                f'satisfies the equality {row}; use "arch".'
+            )
+
+
 def as_it_is(x: Floats) -> Repair:
     """Return the certificate of a design that is known to be feasible."""
     return Repair(RepairKind.FEASIBLE, x, 0.0, 0.0, 0.0, (), "none", 0)

@@ -23,6 +23,7 @@ from archeng.handlers.base import (
     Handler,
     HandlerParts,
     Population,
+    S,
     Search,
     as_sampled,
     last_if_undefined,
@@ -32,40 +33,43 @@ from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample
 
 
-class _Ranked(Handler[Search]):
+class Ranked(Handler[S]):
     """Samples, and orders the candidates by objectives and violations."""
 
     outside = True
-    state_type = Search
 
-    def ask(
-        self, search: Search, rng: np.random.Generator, past: PastCalls
-    ) -> tuple[Search, Population]:
+    def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
         """Sample; nothing is repaired."""
         x = sample(search.state, search.parameters, rng)
         return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
 
     def tell(
         self,
-        search: Search,
+        search: S,
         population: Population,
         outcomes: Outcomes,
         past: PastCalls,
         rng: np.random.Generator,
-    ) -> Search:
+    ) -> S:
         """Order the candidates and update CMA-ES."""
         f = last_if_undefined(outcomes.objectives)
-        order = self._order(f, self._sides.violations(population.sampled), rng)
+        order = self._order(search, f, self._sides.violations(population.sampled), rng)
         return updated(search, population.sampled[order], self._settings)
 
     @abstractmethod
-    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers: ...
+    def _order(
+        self, search: S, f: Floats, violations: Floats, rng: np.random.Generator
+    ) -> Integers: ...
 
 
-class MultipleConstraintRanking(_Ranked):
+class MultipleConstraintRanking(Ranked[Search]):
     """MCR: the sum of the ranks in the objective and in each violation."""
 
-    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
+    state_type = Search
+
+    def _order(
+        self, search: Search, f: Floats, violations: Floats, rng: np.random.Generator
+    ) -> Integers:
         return np.argsort(mcr_fitness(f, violations), kind="stable")
 
 
@@ -83,13 +87,17 @@ class StochasticRankingOptions:
             )
 
 
-class StochasticRanking(_Ranked):
+class StochasticRanking(Ranked[Search]):
     """Stochastic ranking: a bubble sort that now and then ignores the violations."""
+
+    state_type = Search
 
     def _options(self, parts: HandlerParts) -> None:
         self._probability = parts.options(StochasticRankingOptions).ranking_probability
 
-    def _order(self, f: Floats, violations: Floats, rng: np.random.Generator) -> Integers:
+    def _order(
+        self, search: Search, f: Floats, violations: Floats, rng: np.random.Generator
+    ) -> Integers:
         total = np.sum(violations**2, axis=1)
         return stochastic_order(f, total, self._probability, rng)
 

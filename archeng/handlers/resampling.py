@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from archeng.checks import integer
-from archeng.errors import SettingsError
 from archeng.handlers.base import (
     Handler,
     HandlerParts,
@@ -22,6 +21,7 @@ from archeng.handlers.base import (
     Search,
     as_sampled,
     last_if_undefined,
+    refuse_equalities,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -46,12 +46,7 @@ class Resampling(Handler[Search]):
 
     def __init__(self, parts: HandlerParts) -> None:
         super().__init__(parts)
-        for row in self._set.rows:
-            if row.equality:
-                raise SettingsError(
-                    f"handler={self._settings.handler!r} waits for samples that are feasible by "
-                    f'chance, and none satisfies the equality {row}; use "arch".'
-                )
+        refuse_equalities(self._set, self._settings.handler)
 
     def _options(self, parts: HandlerParts) -> None:
         self._max_samples = parts.options(ResamplingOptions).max_samples

@@ -13,8 +13,12 @@ from archeng.handlers import (
     AugmentedLagrangian,
     BoxPenalty,
     DeathPenalty,
+    EpsilonLexicographic,
     Handler,
     HandlerParts,
+    Lexicographic,
+    LinearSelfAdaptation,
+    MatrixAdaptation,
     MultipleConstraintRanking,
     RepairsMany,
     Resampling,
@@ -46,6 +50,10 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
     "al": AugmentedLagrangian,
     "mcr": MultipleConstraintRanking,
     "stochastic-ranking": StochasticRanking,
+    "lccmsa-es": LinearSelfAdaptation,
+    "ma-es-ach": MatrixAdaptation,
+    "lexicographic": Lexicographic,
+    "epsilon-lexicographic": EpsilonLexicographic,
 }
 """What makes each handler. They check their options and whether they suit the model themselves."""
 

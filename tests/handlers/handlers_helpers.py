@@ -18,7 +18,12 @@ from archeng.settings import HandlerName
 Vector = NDArray[np.float64]
 
 HANDLERS: tuple[HandlerName, ...] = get_args(HandlerName)
-OUTSIDE: tuple[HandlerName, ...] = ("al", "mcr", "stochastic-ranking")
+OUTSIDE: tuple[HandlerName, ...] = (
+    "al",
+    "mcr",
+    "stochastic-ranking",
+    "epsilon-lexicographic",
+)
 INSIDE: tuple[HandlerName, ...] = tuple(h for h in HANDLERS if h not in OUTSIDE)
 
 SearchName = HandlerName | Literal["assisted"]

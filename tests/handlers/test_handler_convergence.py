@@ -31,6 +31,7 @@ from archeng.handlers.base import RowSides
 
 pytestmark = pytest.mark.slow
 
+QUICK = {"epsilon-lexicographic": {"handler_options": {"epsilon_generations": 100}}}
 AXES = np.array([1.0, 10.0, 100.0, 1000.0])
 
 
@@ -87,6 +88,10 @@ def test_the_sphere_inside_of_slack_rows(handler: SearchName) -> None:
         ("mcr", bowl, 5000),
         ("mcr", ellipsoid, 5000),
         ("active-set-es", bowl, 400),
+        ("lexicographic", bowl, 2000),
+        ("lexicographic", ellipsoid, 2500),
+        ("epsilon-lexicographic", bowl, 3000),
+        ("epsilon-lexicographic", ellipsoid, 4000),
     ],
 )
 def test_active_bounds(
@@ -95,7 +100,13 @@ def test_active_bounds(
     optimum = box_optimum(4, 2)
     best = float((AXES if objective is ellipsoid else np.ones(4)) @ optimum**2)
     result = solved(
-        handler, box(4, 2), simulator=objective, target=best + 1e-5, max_evaluations=ceiling, seed=1
+        handler,
+        box(4, 2),
+        simulator=objective,
+        target=best + 1e-5,
+        max_evaluations=ceiling,
+        seed=1,
+        changes=QUICK.get(handler, {}),
     )
     assert result.stop_reason is StopReason.TARGET
     assert best <= result.fun <= best + 1e-5
@@ -116,7 +127,9 @@ def test_the_best_feasible_design_of_others_is_near_the_optimum(
     assert result.n_infeasible_calls > 0
 
 
-@pytest.mark.parametrize("handler", ["arch", "assisted", "mcr", "active-set-es"])
+@pytest.mark.parametrize(
+    "handler", ["arch", "assisted", "mcr", "active-set-es", "lexicographic"]
+)
 def test_linear_rows_in_the_corner_of_a_wedge(handler: SearchName) -> None:
     result = solved(handler, wedge(), target=2 + 1e-4, max_evaluations=5000, seed=2)
     assert result.stop_reason is StopReason.TARGET

@@ -1,0 +1,163 @@
+r"""MA-ES with active constraint handling: the Constraint Active-MA-ES [SB19].
+
+[SB19] P. Spettel, H.-G. Beyer, A multi-recombinative active matrix adaptation evolution strategy
+for constrained optimization, Soft Computing 23, 2019, doi:10.1007/s00500-018-03736-z.
+[BS17] H.-G. Beyer, B. Sendhoff, Simplify Your Covariance Matrix Adaptation Evolution Strategy, IEEE
+Transactions on Evolutionary Computation 21(5), 2017, doi:10.1109/TEVC.2017.2680320.
+[H16] N. Hansen, The CMA Evolution Strategy: A Tutorial, arXiv:1604.00772 (negative weights).
+
+The MA-ES [BS17] adapts a matrix M with x = m + sigma M z directly. Candidates that violate a
+constraint are not simulated. Their z are averaged for each constraint that they violate, and M
+loses some of its length in those directions; objectives have no part in that.
+
+==============  ====================================================  ==========================
+symbol          meaning                                               name here
+==============  ====================================================  ==========================
+m, sigma, M     search distribution, M is its factor                  ``distribution``
+z, M z          standard normal sample (n,), its step                 ``z``
+s               path of the weighted means of z (n,)                  ``p_sigma``
+v_j             fading mean of the z that violate constraint j        ``vectors`` (m, n)
+w_k             weights (lambda,): the better half positive           ``weights``
+c_v, beta       rate of v_j, and of shrinking M along it              see ``constraint_vectors``
+==============  ====================================================  ==========================
+
+What is certain, from the abstract and from the program that the authors publish beside it: c_v =
+1/(n + 2), beta = 0.1/(n + 2); m, s, M and sigma change only if at least mu candidates are
+feasible; then by all feasible candidates if the new mean is feasible, or else by the best candidate
+alone if it is better than the mean, which becomes the mean. What is ours: the text of the article
+could not be had. M begins as the factor of the run's start distribution, not as the identity. The
+mean is simulated together with the candidates of the generation, at most one call more in each (the
+authors' program simulates each new mean, too, partly twice). A feasible candidate whose call failed
+counts as infeasible without violating anything. The stopping tests are those of all handlers. No
+sample satisfies an equality, so they are refused; [SB19] has inequalities only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from archeng.distribution import Distribution, Floats
+from archeng.handlers.base import (
+    Handler,
+    HandlerParts,
+    Population,
+    Search,
+    as_sampled,
+    last_if_undefined,
+    plain_search,
+    refuse_equalities,
+)
+from archeng.handlers.constraint_vectors import faded, narrowing_strength
+from archeng.outcomes import Outcomes, PastCalls
+from archeng.strategy import Parameters, default_parameters, sample, with_factor
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixSearch(Search):
+    """The search with a vector of violating samples for each limit."""
+
+    vectors: Floats
+
+
+class MatrixAdaptation(Handler[MatrixSearch]):
+    """The Constraint Active-MA-ES as a handler. The last candidate is the mean, always feasible."""
+
+    state_type = MatrixSearch
+
+    def __init__(self, parts: HandlerParts) -> None:
+        super().__init__(parts)
+        refuse_equalities(self._set, self._settings.handler)
+
+    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> MatrixSearch:
+        """Start a restart: nothing was violated yet."""
+        search = plain_search(distribution, anchor, size)
+        return MatrixSearch(**vars(search), vectors=np.zeros((len(self._sides), distribution.n)))
+
+    def ask(
+        self, search: MatrixSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[MatrixSearch, Population]:
+        """Sample; the mean comes along."""
+        x = sample(search.state, search.parameters, rng)
+        points = np.vstack((x, search.distribution.mean))
+        return search, Population(points, tuple(as_sampled(self._set, p) for p in points))
+
+    def tell(
+        self,
+        search: MatrixSearch,
+        population: Population,
+        outcomes: Outcomes,
+        past: PastCalls,
+        rng: np.random.Generator,
+    ) -> MatrixSearch:
+        """Learn from the feasible candidates, then shrink M where constraints were violated."""
+        d, p = search.distribution, search.parameters
+        x = population.sampled[:-1]
+        z = d.whiten(x - d.mean)
+        f = last_if_undefined(outcomes.objectives)
+        violated = self._sides.violations(x) > 0
+        best = np.argsort(f[:-1], kind="stable")[: int(np.isfinite(f[:-1]).sum())]
+        vectors = search.vectors
+        for limits, step in zip(violated, z, strict=True):
+            vectors = faded(vectors, limits, step)
+        mean, sigma, factor, path = d.mean, d.sigma, d.factor, search.state.p_sigma
+        if len(best) >= len(p.weights):
+            weights = signed_weights(p.n, p.population_size)
+            centre = p.weights @ x[best[: len(p.weights)]]
+            if not self._set.is_feasible(centre):  # one candidate instead of all
+                best, weights, centre = best[:1], np.ones(1), x[best[0]]
+            if len(best) > 1 or f[best[0]] < f[-1]:
+                step = np.maximum(weights[: len(best)], 0.0) @ z[best]
+                path = path_of_steps(path, step, p)
+                sigma *= float(np.exp(p.c_sigma / 2 * (path @ path / p.n - 1)))
+                mean, factor = centre, adapted(factor, path, z[best], weights[: len(best)], p)
+        factor = shrunk(factor, vectors[violated.any(axis=0)])
+        state = replace(
+            search.state,
+            distribution=replace(d, mean=mean, sigma=sigma),
+            p_sigma=path,
+            generation=search.state.generation + 1,
+        )
+        return replace(search, state=with_factor(state, factor), anchor=mean, vectors=vectors)
+
+
+@lru_cache(maxsize=64)
+def signed_weights(n: int, population_size: int) -> Floats:
+    """Return w (lambda,): positive ones of sum 1, negative ones as in [H16 eqs. 49-53].
+
+    c_c has no part in MA-ES, so that c_1 and c_mu are those of CMA-ES [BS17].
+    """
+    p = default_parameters(n, population_size)
+    raw = np.log((population_size + 1) / 2) - np.log(np.arange(1, population_size + 1))
+    rest = raw[len(p.weights) :]
+    if p.c_mu == 0:  # one parent: there is no such update
+        return np.concatenate((p.weights, np.zeros(len(rest))))
+    mu_eff_negative = rest.sum() ** 2 / (rest @ rest)
+    total = min(
+        1 + p.c_1 / p.c_mu,
+        1 + 2 * mu_eff_negative / (p.mu_eff + 2),
+        (1 - p.c_1 - p.c_mu) / (n * p.c_mu),
+    )
+    negative = np.minimum(rest, 0.0)
+    return np.concatenate((p.weights, total * negative / -negative.sum()))
+
+
+def path_of_steps(path: Floats, step: Floats, p: Parameters) -> Floats:
+    """Return s (n,) after the weighted mean (n,) of the best z [BS17]."""
+    gain = np.sqrt(p.mu_eff * p.c_sigma * (2 - p.c_sigma))
+    return np.asarray((1 - p.c_sigma) * path + gain * step, dtype=float)
+
+
+def adapted(factor: Floats, path: Floats, z: Floats, weights: Floats, p: Parameters) -> Floats:
+    """Return M (n, n) after samples z (k, n) with weights (k,) [BS17 with SB19's weights]."""
+    keep = (1 - p.c_1 / 2 - p.c_mu / 2) * np.eye(p.n)
+    return factor @ (keep + p.c_1 / 2 * np.outer(path, path) + p.c_mu / 2 * (z.T * weights) @ z)
+
+
+def shrunk(factor: Floats, vectors: Floats) -> Floats:
+    """Return M (n, n) shorter along v (k, n), one after the other [SB19]."""
+    for v in vectors:
+        factor = factor - narrowing_strength(len(v)) * np.outer(factor @ v, v)
+    return factor
