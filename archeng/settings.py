@@ -101,9 +101,9 @@ class Settings:
         """The constraint handler. ``arch`` is the method of this package; the others are
         there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
         only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
-        ``active-set-es``, ``lccmsa-es`` (linear rows only), ``ma-es-ach``, ``lexicographic``; and ``al``, ``mcr``, ``stochastic-ranking``,
-        ``epsilon-lexicographic``, which simulate designs that violate constraints and need
-        ``simulator_defined_everywhere=True``.""",
+        ``active-set-es``, ``lccmsa-es`` (linear rows only), ``ma-es-ach``, ``lexicographic``;
+        and ``al``, ``mcr``, ``stochastic-ranking``, ``epsilon-lexicographic``, which simulate
+        designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
     )
     handler_options: Mapping[str, Any] = _setting(
         dict,

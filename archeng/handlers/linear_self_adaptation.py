@@ -1,8 +1,8 @@
 r"""lcCMSA-ES: covariance matrix self-adaptation under linear constraints [SBH18].
 
 [SBH18] P. Spettel, H.-G. Beyer, M. Hellwig, A Covariance Matrix Self-Adaptation Evolution Strategy
-for Optimization under Linear Constraints, IEEE Transactions on Evolutionary Computation 23(3), 2019,
-doi:10.1109/TEVC.2018.2871944, arXiv:1806.05845.
+for Optimization under Linear Constraints, IEEE Transactions on Evolutionary Computation 23(3),
+2019, doi:10.1109/TEVC.2018.2871944, arXiv:1806.05845.
 [BS08] H.-G. Beyer, B. Sendhoff, Covariance Matrix Adaptation Revisited, PPSN 2008,
 doi:10.1007/978-3-540-87700-4_13 (CMSA-ES).
 

@@ -136,4 +136,4 @@ def level(first: float, generation: int, generations: int) -> float:
     if first == 0 or generation >= generations:
         return 0.0
     exponent = max(_LEAST_EXPONENT, (_LATE_LOG_LEVEL - math.log(first)) / math.log(_LATE))
-    return first * (1 - generation / generations) ** exponent
+    return first * float((1 - generation / generations) ** exponent)

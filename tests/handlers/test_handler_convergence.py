@@ -66,7 +66,8 @@ def test_the_sphere_inside_of_slack_rows(handler: SearchName) -> None:
     if handler != "ap-bch":
         x = model.symbols
         model.subject_to(x[0] + x[1] + x[2] + x[3] <= 15, name="far")
-        model.subject_to(ca.sumsqr(x) <= 90, name="ball")
+        if handler != "lccmsa-es":
+            model.subject_to(ca.sumsqr(x) <= 90, name="ball")
     ceiling = {"al": 1300, "active-set-es": 500}.get(handler, 900)
     result = solved(handler, model, target=1e-5, max_evaluations=ceiling)
     assert result.stop_reason is StopReason.TARGET
@@ -88,6 +89,10 @@ def test_the_sphere_inside_of_slack_rows(handler: SearchName) -> None:
         ("mcr", bowl, 5000),
         ("mcr", ellipsoid, 5000),
         ("active-set-es", bowl, 400),
+        ("lccmsa-es", bowl, 1500),
+        ("lccmsa-es", ellipsoid, 2000),
+        ("ma-es-ach", bowl, 2000),
+        ("ma-es-ach", ellipsoid, 3000),
         ("lexicographic", bowl, 2000),
         ("lexicographic", ellipsoid, 2500),
         ("epsilon-lexicographic", bowl, 3000),
@@ -128,7 +133,8 @@ def test_the_best_feasible_design_of_others_is_near_the_optimum(
 
 
 @pytest.mark.parametrize(
-    "handler", ["arch", "assisted", "mcr", "active-set-es", "lexicographic"]
+    "handler",
+    ["arch", "assisted", "mcr", "active-set-es", "lccmsa-es", "ma-es-ach", "lexicographic"],
 )
 def test_linear_rows_in_the_corner_of_a_wedge(handler: SearchName) -> None:
     result = solved(handler, wedge(), target=2 + 1e-4, max_evaluations=5000, seed=2)

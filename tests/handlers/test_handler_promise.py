@@ -38,11 +38,16 @@ MODELS: dict[str, Callable[[], Model]] = {
 }
 
 
+NO_EQUALITIES: tuple[HandlerName, ...] = ("resampling", "death-penalty", "ma-es-ach")
+
+
 def takes(handler: SearchName, model: str) -> bool:
     """Whether the handler can have the model at all."""
     if handler == "ap-bch":
         return model == "box"
-    return model != "circle" or handler not in ("resampling", "death-penalty")
+    if handler == "lccmsa-es":
+        return model in ("box", "wedge")
+    return model != "circle" or handler not in NO_EQUALITIES
 
 
 PAIRS = [(h, m) for h in (*INSIDE, "assisted") for m in MODELS if takes(h, m)]
@@ -258,6 +263,15 @@ def test_the_box_penalty_refuses_rows(model: Callable[[], Model], words: list[st
         assert word in message
 
 
+@pytest.mark.parametrize(("model", "words"), [(lens, ["nonlinear", "disc"]), (circle, ["circle"])])
+def test_null_space_mutation_refuses_nonlinear_rows(
+    model: Callable[[], Model], words: list[str]
+) -> None:
+    message = refused(model(), settings_of("lccmsa-es"))
+    for word in ("'lccmsa-es'", "linear", *words, "handlers_helpers.py", '"arch"'):
+        assert word in message
+
+
 def test_the_box_penalty_takes_rows_that_are_bounds() -> None:
     model = box(3, 0)
     model.subject_to(model.symbols[0] >= 2, name="a bound in disguise")
@@ -266,9 +280,11 @@ def test_the_box_penalty_takes_rows_that_are_bounds() -> None:
     assert result.fun < 4.01
 
 
-@pytest.mark.parametrize("handler", ["resampling", "death-penalty"])
+@pytest.mark.parametrize("handler", NO_EQUALITIES)
 @pytest.mark.parametrize("linear", [True, False])
-def test_resampling_refuses_equalities(handler: HandlerName, linear: bool) -> None:
+def test_waiting_for_feasible_samples_refuses_equalities(
+    handler: HandlerName, linear: bool
+) -> None:
     model = wedge()
     x = model.symbols
     row = x[0] + x[2] if linear else x[0] * x[2]

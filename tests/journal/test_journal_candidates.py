@@ -54,7 +54,16 @@ def simulated_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         BATCH,
         *(
             Settings(handler=handler, surrogate="none", simulator_defined_everywhere=True)
-            for handler in ("al", "mcr", "stochastic-ranking", "resampling", "active-set-es")
+            for handler in (
+                "al",
+                "mcr",
+                "stochastic-ranking",
+                "resampling",
+                "active-set-es",
+                "lccmsa-es",
+                "ma-es-ach",
+                "epsilon-lexicographic",
+            )
         ),
     ],
     ids=lambda s: f"{s.handler} {s.surrogate} {s.proposals}",

@@ -96,6 +96,10 @@ OTHERS: tuple[HandlerName, ...] = (
     "death-penalty",
     "ap-bch",
     "active-set-es",
+    "lccmsa-es",
+    "ma-es-ach",
+    "lexicographic",
+    "epsilon-lexicographic",
 )
 
 
