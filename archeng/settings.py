@@ -43,6 +43,7 @@ HandlerName = Literal[
     "ma-es-ach",
     "lexicographic",
     "epsilon-lexicographic",
+    "one-plus-one-ach",
 ]
 
 HANDLER_OPTIONS = MappingProxyType(
@@ -101,9 +102,10 @@ class Settings:
         """The constraint handler. ``arch`` is the method of this package; the others are
         there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
         only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
-        ``active-set-es``, ``lccmsa-es`` (linear rows only), ``ma-es-ach``, ``lexicographic``;
-        and ``al``, ``mcr``, ``stochastic-ranking``, ``epsilon-lexicographic``, which simulate
-        designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
+        ``active-set-es``, ``lccmsa-es`` (linear rows only), ``ma-es-ach``,
+        ``one-plus-one-ach``, ``lexicographic``; and ``al``, ``mcr``, ``stochastic-ranking``,
+        ``epsilon-lexicographic``, which simulate designs that violate constraints and need
+        ``simulator_defined_everywhere=True``.""",
     )
     handler_options: Mapping[str, Any] = _setting(
         dict,

@@ -15,6 +15,7 @@ from archeng.handlers.box_penalty import BoxPenalty
 from archeng.handlers.lagrangian import AugmentedLagrangian
 from archeng.handlers.linear_self_adaptation import LinearSelfAdaptation
 from archeng.handlers.matrix_adaptation import MatrixAdaptation
+from archeng.handlers.one_plus_one import OnePlusOne
 from archeng.handlers.orders import EpsilonLexicographic, Lexicographic
 from archeng.handlers.rank_based import MultipleConstraintRanking, StochasticRanking
 from archeng.handlers.resampling import DeathPenalty, Resampling
@@ -34,6 +35,7 @@ __all__ = [
     "MatrixAdaptation",
     "MultipleConstraintRanking",
     "NoOptions",
+    "OnePlusOne",
     "Population",
     "RepairsMany",
     "Resampling",

@@ -179,7 +179,7 @@ class Handler(ABC, Generic[S]):
     def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
         """Make the candidates of the next generation; ``past`` are the calls so far.
 
-        The state of CMA-ES stays as it is.
+        The state of CMA-ES stays as it is, unless samples that are not simulated teach it.
         """
 
     @abstractmethod

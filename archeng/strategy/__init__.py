@@ -1,6 +1,13 @@
 """CMA-ES: ask, tell an order, stop with a reason, restart."""
 
-from archeng.strategy.cmaes import State, initial_state, sample, update, with_factor
+from archeng.strategy.cmaes import (
+    State,
+    initial_state,
+    sample,
+    update,
+    with_factor,
+    with_narrowed_factor,
+)
 from archeng.strategy.parameters import (
     Parameters,
     default_parameters,
@@ -25,4 +32,5 @@ __all__ = [
     "suitable_population_size",
     "update",
     "with_factor",
+    "with_narrowed_factor",
 ]

@@ -32,6 +32,7 @@ from archeng.strategy import discrete as mixed
 from archeng.strategy.discrete import Discrete
 from archeng.strategy.parameters import Parameters
 
+_LEAST_AXIS = 1e-12  # relative to the longest one, where a method narrows C by itself
 _MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
 
 
@@ -135,6 +136,20 @@ def with_factor(state: State, factor: Floats) -> State:
     inverse = _inverse(relative, real) @ state.reference
     distribution = replace(state.distribution, factor=factor, inverse_factor=inverse)
     return replace(state, distribution=distribution, eigenvalues=eigenvalues, axes=axes)
+
+
+def with_narrowed_factor(state: State, factor: Floats) -> State:
+    """Return the state with another factor (n, n), none of whose axes is lost in rounding.
+
+    For methods that take variance out of C: axes relative to the initial C stay above 1e-12 of the
+    longest one, far beyond the condition number that ends a restart.
+    """
+    left, singular, right = np.linalg.svd(state.reference @ factor)
+    floor = _LEAST_AXIS * singular[0]
+    if singular[-1] < floor:
+        kept = (left * np.maximum(singular, floor)) @ right
+        factor = np.linalg.solve(state.reference, kept)
+    return with_factor(state, factor)
 
 
 def _sigma_path(p_sigma: Floats, whitened_step: Floats, p: Parameters) -> Floats:

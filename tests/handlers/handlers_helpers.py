@@ -25,6 +25,8 @@ OUTSIDE: tuple[HandlerName, ...] = (
     "epsilon-lexicographic",
 )
 INSIDE: tuple[HandlerName, ...] = tuple(h for h in HANDLERS if h not in OUTSIDE)
+SINGLES: tuple[HandlerName, ...] = ("active-set-es", "one-plus-one-ach")
+"""Handlers whose generations have one candidate."""
 
 SearchName = HandlerName | Literal["assisted"]
 SEARCHES: tuple[SearchName, ...] = (*HANDLERS, "assisted")

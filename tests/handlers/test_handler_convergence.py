@@ -97,6 +97,8 @@ def test_the_sphere_inside_of_slack_rows(handler: SearchName) -> None:
         ("lexicographic", ellipsoid, 2500),
         ("epsilon-lexicographic", bowl, 3000),
         ("epsilon-lexicographic", ellipsoid, 4000),
+        ("one-plus-one-ach", bowl, 1500),
+        ("one-plus-one-ach", ellipsoid, 1800),
     ],
 )
 def test_active_bounds(
@@ -134,7 +136,16 @@ def test_the_best_feasible_design_of_others_is_near_the_optimum(
 
 @pytest.mark.parametrize(
     "handler",
-    ["arch", "assisted", "mcr", "active-set-es", "lccmsa-es", "ma-es-ach", "lexicographic"],
+    [
+        "arch",
+        "assisted",
+        "mcr",
+        "active-set-es",
+        "lccmsa-es",
+        "ma-es-ach",
+        "one-plus-one-ach",
+        "lexicographic",
+    ],
 )
 def test_linear_rows_in_the_corner_of_a_wedge(handler: SearchName) -> None:
     result = solved(handler, wedge(), target=2 + 1e-4, max_evaluations=5000, seed=2)
@@ -155,7 +166,9 @@ def test_a_nonlinear_equality(handler: SearchName) -> None:
     assert result.n_infeasible_calls == 0
 
 
-@pytest.mark.parametrize("handler", ["arch", "assisted", "resampling", "ap-bch", "active-set-es"])
+@pytest.mark.parametrize(
+    "handler", ["arch", "assisted", "resampling", "ap-bch", "active-set-es", "one-plus-one-ach"]
+)
 def test_a_search_that_has_converged_says_so(handler: SearchName) -> None:
     changes = {"tol_objective": 1e-8, "tol_x": 1e-8}
     results = [

@@ -133,6 +133,7 @@ AFFINE: tuple[HandlerName, ...] = (
     "ma-es-ach",
     "lexicographic",
     "epsilon-lexicographic",
+    "one-plus-one-ach",
 )
 
 

@@ -38,7 +38,12 @@ MODELS: dict[str, Callable[[], Model]] = {
 }
 
 
-NO_EQUALITIES: tuple[HandlerName, ...] = ("resampling", "death-penalty", "ma-es-ach")
+NO_EQUALITIES: tuple[HandlerName, ...] = (
+    "resampling",
+    "death-penalty",
+    "ma-es-ach",
+    "one-plus-one-ach",
+)
 
 
 def takes(handler: SearchName, model: str) -> bool:

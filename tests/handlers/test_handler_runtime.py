@@ -13,6 +13,7 @@ import pytest
 from handlers_helpers import (
     OUTSIDE,
     SEARCHES,
+    SINGLES,
     SearchName,
     assert_same,
     bowl,
@@ -50,7 +51,7 @@ def calls_of(handler: SearchName) -> int:
 
 def restarted(handler: SearchName) -> Result:
     """Converges very soon, so that restarts begin soon; some calls fail."""
-    tol_x = 0.6 if handler == "active-set-es" else 0.999
+    tol_x = 0.6 if handler in SINGLES else 0.999
     return solved(
         handler,
         simulator=fragile,
@@ -198,7 +199,7 @@ def test_bipop_restarts(handler: SearchName) -> None:
     assert result.history[-1].restart >= 1
     assert result.stop_reason is StopReason.MAX_EVALUATIONS
     sizes = {g.restart: g.population_size for g in result.history if "proposed" not in g.repairs}
-    if handler == "active-set-es":
+    if handler in SINGLES:
         assert set(sizes.values()) == {1}
     else:
         assert sizes[1] == 2 * sizes[0]

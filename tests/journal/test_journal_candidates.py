@@ -63,6 +63,7 @@ def simulated_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
                 "lccmsa-es",
                 "ma-es-ach",
                 "epsilon-lexicographic",
+                "one-plus-one-ach",
             )
         ),
     ],

@@ -255,6 +255,9 @@ RUNS: Mapping[str, Callable[[], Designs]] = {
     "stochastic-ranking": lambda: solved(
         disc(), bowl, 100, seed=13, settings=handler("stochastic-ranking", **EVERYWHERE)
     ),
+    "one-plus-one-ach": lambda: solved(
+        disc(), bowl, 80, seed=13, settings=handler("one-plus-one-ach")
+    ),
     "ask and tell": lambda: asked(beam(), weld_cost, 80, seed=14),
     "ask and tell paper": lambda: asked(mixture(), bowl, 80, seed=14, settings=PAPER),
     "ask and tell simulated": lambda: asked(beam(), weld, 60, seed=14, simulated=LIMITS),
@@ -273,6 +276,9 @@ RUNS: Mapping[str, Callable[[], Designs]] = {
     ),
     "resume active-set-es": lambda: resumed(
         disc(), bowl, 60, 29, seed=16, settings=handler("active-set-es")
+    ),
+    "resume one-plus-one-ach": lambda: resumed(
+        disc(), bowl, 60, 29, seed=16, settings=handler("one-plus-one-ach")
     ),
     "resume ap-bch": lambda: resumed(box(), bowl, 80, 41, seed=16, settings=handler("ap-bch")),
     "nlp": lambda: from_nlp(60, seed=17),

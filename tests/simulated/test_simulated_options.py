@@ -100,6 +100,7 @@ OTHERS: tuple[HandlerName, ...] = (
     "ma-es-ach",
     "lexicographic",
     "epsilon-lexicographic",
+    "one-plus-one-ach",
 )
 
 

@@ -107,7 +107,13 @@ def test_designs_that_are_simulated_again() -> None:
 
 
 def test_other_handlers_have_no_model() -> None:
-    for handler in ("arch-nearest", "resampling", "death-penalty", "active-set-es"):
+    for handler in (
+        "arch-nearest",
+        "resampling",
+        "death-penalty",
+        "active-set-es",
+        "one-plus-one-ach",
+    ):
         result = archeng.solve(
             square(), bowl, seed=1, max_evaluations=40, settings=Settings(handler=handler)
         )
