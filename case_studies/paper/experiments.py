@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from case_studies.paper import active_set, al_mcr, general, invariance, median, nearest, single
+from case_studies.paper import (
+    active_set,
+    al_mcr,
+    general,
+    invariance,
+    median,
+    nearest,
+    single,
+    taxonomy,
+)
 from case_studies.paper.harness import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -13,4 +22,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     "single": single,
     "nearest": nearest,
     "invariance": invariance,
+    "taxonomy": taxonomy,
 }

@@ -8,6 +8,8 @@ units                 x_i = u_i y_i with u_i between 1e-3 and 1e3; the box stays
 f cube, f exp         h(f) for t^3 and sinh(t) at t = (f - f(x0)) / s
 g cube, g exp         h(g) for t^3 + t and exp(t) - 1 at t = g / s, in every row g <= 0
 g scaled              every second row times 1e6, the others times 1e-3
+g plain               nothing: the rows g <= 0 as the others have them
+g sign                t (2 + sin 8 t) at t = g / s: the sign of g, but not its order
 ====================  ================================================================
 
 s is a typical size at samples of the initial distribution. sinh grows like exp on both sides;
@@ -43,6 +45,7 @@ UNITS = "units"
 AFFINE = (*CONDITIONS, UNITS)
 OF_F = ("f cube", "f exp")
 OF_G = ("g cube", "g exp", "g scaled")
+PLAIN, SIGN = "g plain", "g sign"
 TRANSFORMATIONS = (*AFFINE, *OF_F, *OF_G)
 _TYPICAL_SAMPLES = 101
 _LAST = 50.0
@@ -226,10 +229,12 @@ def _one_sided(row: NamedRow) -> Iterator[NamedRow]:
 
 def _increasing_row(row: NamedRow, kind: str, j: int, x: Any, points: Floats) -> NamedRow:
     """Return h(g) <= 0, or the equality with h odd about its value."""
+    if kind == PLAIN:
+        return row
     if kind == "g scaled":
         k = 1e6 if j % 2 else 1e-3
         return replace(row, expression=k * row.expression, lower=k * row.lower, upper=k * row.upper)
-    if kind == "g exp" and row.equality:
+    if kind in ("g exp", SIGN) and row.equality:
         return row
     centre = (row.lower + row.upper) / 2 if row.equality else 0.0
     values = np.asarray(ca.Function("g", [x], [row.expression]).map(len(points))(points.T)).ravel()
@@ -237,6 +242,8 @@ def _increasing_row(row: NamedRow, kind: str, j: int, x: Any, points: Floats) ->
     t = (row.expression - centre) / scale
     if kind == "g exp":
         return replace(row, expression=ca.expm1(t))
+    if kind == SIGN:
+        return replace(row, expression=t * (2 + ca.sin(8 * t)))
     half = (row.upper - centre) / scale
     limit = half**3 + half
     return replace(row, expression=t**3 + t, lower=-limit if row.equality else -np.inf, upper=limit)
