@@ -53,7 +53,7 @@ RUNS, QUICK_RUNS = 3, 1
 
 HANDLERS = ("arch", "arch-paper", *(h for h in get_args(HandlerName) if h != "arch"))
 TAKES = "takes"
-PROBLEMS, QUICK_PROBLEMS = ("rotated ellipsoid", "g09"), ("rotated ellipsoid",)
+PROBLEMS = ("rotated ellipsoid", "g09")
 GENERATIONS, QUICK_GENERATIONS = 40, 10
 LONGER = 5  # times as many generations of one candidate
 FIRST = 5  # generations that are the first ones
@@ -66,7 +66,7 @@ figures = taxonomy_report.figures
 
 def tasks(runs: int, quick: bool) -> list[Task]:
     sizes = {TAKES: CALLS}
-    for name in QUICK_PROBLEMS if quick else PROBLEMS:
+    for name in PROBLEMS:
         sizes[name] = QUICK_GENERATIONS if quick else GENERATIONS
     return [
         {"handler": handler, "check": check, "size": size, "seed": seed}

@@ -65,6 +65,8 @@ EXPLAINED = {
     ("active-set-es", "affine"): "The publication is isotropic in the given coordinates. Here the "
     "metric of the initial distribution, which is mapped with the problem, is the metric of all "
     "projections.",
+    ("Q", "N"): "A repaired point depends on the feasible set and on which constraints are "
+    "violated; values and gradients of the constraints are what the solver needs to find it.",
     (NOT, "of f only"): "Transformations of f never change the order; those of g do, since the "
     "violations of different constraints are summed.",
     ("increasing", "of f only"): "The violations of different constraints are summed, so that "
