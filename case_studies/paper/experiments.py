@@ -10,6 +10,7 @@ from case_studies.paper import (
     median,
     nearest,
     single,
+    systems,
     taxonomy,
 )
 from case_studies.paper.harness import Experiment
@@ -23,4 +24,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     "nearest": nearest,
     "invariance": invariance,
     "taxonomy": taxonomy,
+    "systems": systems,
 }

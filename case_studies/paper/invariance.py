@@ -135,8 +135,8 @@ class Generation:
     designs: Floats
 
 
-def played(play: Play, settings: archeng.Settings, seed: int, generations: int) -> list[Generation]:
-    """Run a search generation by generation."""
+def opened(play: Play, settings: archeng.Settings, seed: int) -> archeng.Run:
+    """Return a run that begins with the distribution of the play, factor included."""
     d = play.start
     covariance = d.sigma**2 * d.covariance
     run = archeng.Run(
@@ -150,11 +150,16 @@ def played(play: Play, settings: archeng.Settings, seed: int, generations: int) 
     # A covariance matrix does not determine its factor: here is the one that belongs to it.
     run.search = replace(run.search, starts=replace(run.search.starts, wide=d))
     run.state = run.search.init(d.mean, run.state.rng)
-    result = []
+    return run
+
+
+def played(play: Play, settings: archeng.Settings, seed: int, generations: int) -> list[Generation]:
+    """Run a search generation by generation."""
+    run, result = opened(play, settings, seed), []
     for _ in range(generations):
         before, made = run.distribution, len(run.evaluations)
         run.step()
-        designs = np.array([e.x for e in run.evaluations[made:]]).reshape(-1, d.n)
+        designs = np.array([e.x for e in run.evaluations[made:]]).reshape(-1, play.start.n)
         result.append(Generation(before, play.back(designs)))
     run.close()
     return result
