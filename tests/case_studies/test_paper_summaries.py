@@ -83,7 +83,8 @@ def test_curves_summary() -> None:
     assert lines_of(text, 20, "sphere", 8, 4) == ["| 20 | sphere | 8 | 4 | 2.00 |"]
     assert lines_of(text, 20, "ellipsoid", "> 100") == ["| 20 | ellipsoid | > 100 | 2 | > 50.00 |"]
     # Medians of BOX: 1, 1e-2 and others; at iteration 1 the others have 1e-7.
-    (line,) = [x for x in lines_of(text, 20, "sphere") if x.endswith("| 1 | 2.000 | 2.000 |")]
+    (line,) = [x for x in lines_of(text, 20, "sphere") if x.endswith("| 2.000 | 2.000 |")]
+    assert line.split("|")[4].strip() == "1"
     ratio = float(line.split("|")[3])
     box = float(np.median([1e-7, 1e-2, 1e-2, 0.5]))
     assert ratio == pytest.approx(box / 1e-7, rel=1e-3)
