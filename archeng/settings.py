@@ -27,6 +27,7 @@ from archeng.errors import SettingsError
 RepairSolver = Literal["auto", "qp", "sqp", "ipopt"]
 Elimination = Literal["auto", "never"]
 SquareRoot = Literal["covariant", "symmetric"]
+MetricName = Literal["auto", "full", "diagonal"]
 RestartShares = Literal["adaptive", "equal"]
 SurrogateName = Literal["auto", "none"]
 HandlerName = Literal[
@@ -139,6 +140,14 @@ class Settings:
         """Factor of the covariance matrix that turns normal samples into steps.
         ``symmetric`` is the paper's; ``covariant`` moves with the coordinate system, which
         makes whole runs exactly invariant to affine maps of the design space.""",
+    )
+    metric: MetricName = _setting(
+        "auto",
+        _words(MetricName),
+        """What CMA-ES learns: a ``full`` covariance matrix, or the ``diagonal`` of one, which
+        costs n instead of n^3 operations and is learned in fewer calls, but is invariant to
+        scalings of single variables only, not to other affine maps. ``auto``: the diagonal if
+        there are more than 150 variables, all of them real, unless ``sigma`` is a matrix.""",
     )
     margin: float = _setting(
         1e-11,

@@ -52,6 +52,7 @@ class Arch(Handler[ArchSearch]):
 
     handles_simulated = True
     handles_discrete = True
+    handles_diagonal = True
     asynchronous = True
     state_type = ArchSearch
 
@@ -194,5 +195,5 @@ def advance(
 
 def _rounding(distribution: Distribution) -> float:
     """Return the rounding errors of a design, in standard deviations of the search distribution."""
-    deviations = distribution.sigma * np.sqrt(np.sum(distribution.factor**2, axis=1))
-    return 512 * float(np.finfo(float).eps * np.max(np.abs(distribution.mean) / deviations))
+    farthest = np.max(np.abs(distribution.mean) / distribution.deviations)
+    return 512 * float(np.finfo(float).eps * farthest)

@@ -152,6 +152,7 @@ class Handler(ABC, Generic[S]):
     handles_simulated: ClassVar[bool] = False  # whether it handles simulated constraints
     handles_discrete: ClassVar[bool] = False  # whether it handles integers, choices, categories
     asynchronous: ClassVar[bool] = False  # whether it learns from candidates as they come back
+    handles_diagonal: ClassVar[bool] = False  # whether CMA-ES may have a diagonal metric
     multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:

@@ -28,6 +28,8 @@ from archeng.model.variable import Floats, Variable
 if TYPE_CHECKING:
     from archeng.model.structure.dependents import Dependents
 
+MANY_VARIABLES = 150
+"""Variables beyond which nothing in a repair may cost n^3, and little n^2, operations."""
 _WIDEST = 1e30  # between bounds farther apart there is no telling where to look: DAQP's infinity
 _FAR = 1e-3  # typical changes between best design and anchor, from which on it is moved
 _MANY = 1e6  # half a width in scales beyond which bounds say less than start and scale
@@ -149,6 +151,11 @@ class FeasibleSet:
     def m(self) -> int:
         """Number of rows, bounds included."""
         return len(self.rows)
+
+    @cached_property
+    def has_many(self) -> bool:
+        """Whether there are so many real variables that repairs use the structure of the rows."""
+        return self.n > MANY_VARIABLES and self.lattice is None and self.dependents is None
 
     @cached_property
     def is_linear(self) -> bool:

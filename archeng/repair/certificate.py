@@ -18,6 +18,7 @@ import numpy as np
 from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
+from archeng.repair.dual import shortest
 from archeng.repair.problem import Problem, RowLimits
 from archeng.repair.sqp import SolverAnswer
 
@@ -210,9 +211,11 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits)
     below, above = low > -_TOUCHED, high < _TOUCHED
     residual = np.where(above, high, np.where(below, low, 0.0))
     chosen = above | below
-    A = problem.gradients(y)[chosen]
+    A = problem.chosen_gradients(y, chosen)
     if not np.all(np.isfinite(A)):
         return None
+    if problem.rows is not None:
+        return shortest(A, residual[chosen])
     step, *_ = np.linalg.lstsq(A, residual[chosen], rcond=_RANK)
     return np.asarray(step, dtype=float)
 
@@ -220,14 +223,10 @@ def _polish_step(problem: Problem, y: Floats, values: Floats, limits: RowLimits)
 def steepness(problem: Problem, y: Floats, multipliers: Floats) -> tuple[float, float]:
     """Shortest and longest scaled gradient at y of the rows with a multiplier."""
     held = np.abs(multipliers) > _HELD * (1.0 + float(np.abs(multipliers).max()))
-    lengths = np.linalg.norm(problem.gradients(y)[held], axis=1)
+    lengths = np.linalg.norm(problem.chosen_gradients(y, held), axis=1)
     return float(lengths.min(initial=1.0)), float(lengths.max(initial=1.0))
 
 
 def _lagrangian_gradient(problem: Problem, y: Floats, multipliers: Floats) -> float:
     """Largest entry of z + A^T multipliers, z the whitened displacement at y."""
-    A = problem.gradients(y)
-    if not np.all(np.isfinite(A)):
-        return float("inf")
-    z = problem.metric.distribution.whiten(y - problem.x)
-    return float(np.abs(z + A.T @ multipliers).max())
+    return float(np.abs(problem.lagrangian_gradient(y, multipliers)).max())

@@ -2,7 +2,8 @@
 
 One compiled solver serves both problems and all points: the point, the metric and the row
 scale are parameters, the limits are arguments of the call. First and second derivatives are
-composed from those of the rows, J L and L^T H L, so that sparse rows stay cheap.
+composed from those of the rows, J L and L^T H L, so that sparse rows stay cheap; if only the
+diagonal of L is given, they stay sparse.
 
 IPOPT: A. Waechter, L. Biegler, On the implementation of an interior-point filter line-search
 algorithm for large-scale nonlinear programming, Mathematical Programming 106, 25-57, 2006,
@@ -40,14 +41,28 @@ class Ipopt:
     name = "ipopt"
 
     def __init__(self, feasible_set: FeasibleSet, max_iterations: int) -> None:
-        fs = feasible_set
+        self._set, self._max_iterations = feasible_set, max_iterations
+        self._solvers: dict[int, Any] = {}
+
+    def _solver(self, entries: int) -> Any:
+        """Return the solver for metrics whose factor has so many entries: n^2, or a diagonal."""
+        if entries not in self._solvers:
+            self._solvers[entries] = self._made(entries)
+            one_thread.look_again()
+        return self._solvers[entries]
+
+    def _made(self, entries: int) -> Any:
+        fs = self._set
         n, m, m_n = fs.n, fs.m, fs.n_nonlinear
-        z, p = ca.MX.sym("z", n), ca.MX.sym("p", n + n * n + m)
+        z, p = ca.MX.sym("z", n), ca.MX.sym("p", n + entries + m)
         weight, multipliers = ca.MX.sym("weight"), ca.MX.sym("multipliers", m)
-        x, L, scale = p[:n], ca.reshape(p[n : n + n * n], n, n), p[n + n * n :]
+        x, factor, scale = p[:n], p[n : n + entries], p[n + entries :]
+        diagonal = entries == n
+        L = ca.diag(factor) if diagonal else ca.reshape(factor, n, n)
         y = x + L @ z
         rows = fs.all_rows.function(y)
-        gradients = ca.DM(fs.constant_jacobian) @ L
+        constant = ca.DM(fs.constant_jacobian)
+        gradients = (ca.sparsify(constant) if diagonal else constant) @ L
         hessian = weight * ca.MX.eye(n)
         if m_n:
             _, jacobian = fs.nonlinear_rows_and_jacobian.function(y)
@@ -55,10 +70,14 @@ class Ipopt:
             curvature = fs.nonlinear_hessian.function(y, (multipliers * scale)[m - m_n :])
             hessian += L.T @ ca.project(curvature, fs.hessian_sparsity) @ L
         g = rows * scale
+        if diagonal:
+            scaled = ca.diag(scale) @ gradients
+        else:
+            scaled = ca.densify(ca.repmat(scale, 1, n) * gradients)
         jac_g = ca.Function(
             "nlp_jac_g",
             [z, p],
-            [g, ca.densify(ca.repmat(scale, 1, n) * gradients)],
+            [g, scaled],
             ["x", "p"],
             ["g", "jac_g_x"],
         )
@@ -70,7 +89,7 @@ class Ipopt:
             ["triu_hess_gamma_x_x"],
         )
         options: Any = {
-            "ipopt": {**_OPTIONS, "max_iter": max_iterations},
+            "ipopt": {**_OPTIONS, "max_iter": self._max_iterations},
             "print_time": False,
             "error_on_fail": False,
             "show_eval_warnings": False,
@@ -80,8 +99,7 @@ class Ipopt:
             "hess_lag": hess_lag,
         }
         nlp = {"x": z, "p": p, "f": ca.dot(z, z) / 2, "g": g}
-        self._solver = ca.nlpsol("repair", "ipopt", nlp, options)
-        one_thread.look_again()
+        return ca.nlpsol("repair", "ipopt", nlp, options)
 
     def solve(
         self, problem: Problem, limits: RowLimits, z: Floats, _effort: Effort | None = None
@@ -91,9 +109,11 @@ class Ipopt:
         It takes the effort that it was made with.
         """
         scale = 1.0 / problem.norms
-        p = np.concatenate((problem.x, problem.metric.L.reshape(-1, order="F"), scale))
-        result = self._solver(x0=z, p=p, lbg=limits[0] * scale, ubg=limits[1] * scale)
-        stats = self._solver.stats()
+        factor = problem.metric.factor.reshape(-1, order="F")
+        solver = self._solver(len(factor))
+        p = np.concatenate((problem.x, factor, scale))
+        result = solver(x0=z, p=p, lbg=limits[0] * scale, ubg=limits[1] * scale)
+        stats = solver.stats()
         solution = np.asarray(result["x"], dtype=float).reshape(-1)
         multipliers = np.asarray(result["lam_g"], dtype=float).reshape(-1)
         status = str(stats["return_status"])

@@ -47,6 +47,7 @@ from archeng.repair.sqp import (
     NEARBY,
     QUICK,
     THOROUGH,
+    UNRELAXED,
     Effort,
     Outcome,
     SequentialQp,
@@ -273,7 +274,8 @@ class Repairer:
         repaired like g.
         """
         as_it_was = problem, attempt.limits, answer
-        y = problem.x + problem.metric.L @ answer.z
+        L = problem.metric.factor
+        y = problem.x + (L * answer.z if L.ndim == 1 else L @ answer.z)
         flattest, steepest = answer.steepness or steepness(problem, y, answer.multipliers)
         if flattest > 1 / _OTHER and steepest < _OTHER:
             return as_it_was
@@ -298,7 +300,8 @@ class Repairer:
         if self._intersection_first and problem.intersection is not None:
             # An intersection that the fast solver cannot reach is not worth IPOPT's time.
             kind, fast = RepairKind.INTERSECTION, next(self._solvers())
-            yield Attempt(kind, problem.intersection, fast, starts[0], QUICK)
+            effort = QUICK if problem.rows is None else UNRELAXED
+            yield Attempt(kind, problem.intersection, fast, starts[0], effort)
         if anchor is not None:
             starts.append(problem.metric.distribution.whiten(anchor - problem.x))
         for solver in self._solvers():

@@ -50,21 +50,28 @@ class LeastDistance:
 
         If the rows have no common point, they are not satisfied: check.
         """
-        q = _solved(root, g)
+        q = solved_lower(root, g)
         if not len(A):
-            return _solved(root, -q, transposed=True), np.zeros(0)
-        M = _solved(root, A.T).T
+            return solved_lower(root, -q, transposed=True), np.zeros(0)
+        M = solved_lower(root, A.T).T
         back = M @ q
         low = np.where(low > -LARGE, low + back, -INFINITE)
         high = np.where(high < LARGE, high + back, INFINITE)
         v, multipliers = self._least(M, low, high)
-        return _solved(root, v - q, transposed=True), multipliers
+        return solved_lower(root, v - q, transposed=True), multipliers
+
+    def least(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the same for a square M (k, k) of any size."""
+        k, size = len(M), _size_for(len(M))
+        padded = np.zeros((k, size))
+        padded[:, :k] = M
+        low, high = np.maximum(low, -INFINITE), np.minimum(high, INFINITE)
+        v, multipliers = self._least(padded, low, high)
+        return v[:k], multipliers
 
     def _least(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the least v (n,) with limits of M v, and the multipliers (k,) of the rows."""
-        (k, n), size = M.shape, _SMALLEST
-        while size < k:
-            size += size // 4
+        (k, n), size = M.shape, _size_for(len(M))
         if (n, size) not in self._solvers:
             inputs = [ca.MX.sym("M", size, n), ca.MX.sym("low", size), ca.MX.sym("high", size)]
             solution = daqp(ca.MX.eye(n), ca.DM.zeros(n), *inputs)
@@ -78,6 +85,14 @@ class LeastDistance:
         return v, multipliers[:k]
 
 
+def _size_for(k: int) -> int:
+    """Return the number of rows of the solver for k rows."""
+    size = _SMALLEST
+    while size < k:
+        size += size // 4
+    return size
+
+
 def lower_root(W: Floats) -> Floats | None:
     """Return the lower factor R, W = R R^T; None if W is not positive definite."""
     try:
@@ -86,7 +101,7 @@ def lower_root(W: Floats) -> Floats | None:
         return None
 
 
-def _solved(root: Floats, b: Floats, transposed: bool = False) -> Floats:
+def solved_lower(root: Floats, b: Floats, transposed: bool = False) -> Floats:
     """Return R^-1 b or R^-T b."""
     x, _ = _dtrtrs()(root, b, lower=1, trans=int(transposed))
     return np.asarray(x, dtype=float)

@@ -27,6 +27,7 @@ this size.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -60,7 +61,8 @@ class SparseRows:
         if fs.n_nonlinear:
             function = fs.nonlinear_rows_and_jacobian.function
             self._jacobian = _Nonzeros(function, 1, fs.jacobian_sparsity)
-            self._hessian = _Nonzeros(fs.nonlinear_hessian.function, 0, None)
+            pattern = fs.hessian_sparsity if fs.has_many else None
+            self._hessian = _Nonzeros(fs.nonlinear_hessian.function, 0, pattern)
             # CasADi counts by columns.
             self._order = np.lexsort((self._jacobian.column, self._jacobian.row))
             row = np.concatenate((row, self._first + self._jacobian.row[self._order]))
@@ -92,19 +94,50 @@ class SparseRows:
         J[k, self.variable[entries]] = nonzeros[entries]
         return J
 
+    def sparse(self, nonzeros: Floats, rows: Integers) -> Any:
+        """Return J_S (k, n) for rows S (k,) as a sparse matrix of SciPy."""
+        begins, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
+        ends = np.cumsum(lengths)
+        entries = np.arange(ends[-1] if len(ends) else 0)
+        entries = entries + np.repeat(begins - (ends - lengths), lengths)
+        pointers = np.concatenate(([0], ends))
+        parts = nonzeros[entries], self.variable[entries], pointers
+        return _csr()(parts, shape=(len(rows), self.n))
+
+    def lengths(self, nonzeros: Floats, chosen: Integers, factor: Floats) -> Floats:
+        """Return the lengths (k,) of the gradients of rows S times L, a matrix or a diagonal."""
+        if not len(chosen):
+            return np.zeros(0)
+        J = self.sparse(nonzeros, chosen)
+        if factor.ndim == 1:
+            J.data *= factor[J.indices]
+            return np.asarray(np.sqrt(J.multiply(J).sum(axis=1)), dtype=float).reshape(-1)
+        A = np.asarray(J @ factor)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", A, A)))
+
+    def back(self, nonzeros: Floats, u: Floats) -> Floats:
+        """Return J^T u (n,)."""
+        weighted = nonzeros * u[self.row]
+        return np.asarray(np.bincount(self.variable, weighted, minlength=self.n), dtype=float)
+
     def bend(self, y: Floats, weights: Floats, L: Floats) -> Floats:
         """Return L^T H L (n, n) for the nonlinear rows at y, ``weights`` (m,) of all rows.
 
         Only the variables of rows with a weight take part.
         """
+        present, H = self.hessian(y, weights)
+        part = L[present]
+        return part.T @ (H @ part)
+
+    def hessian(self, y: Floats, weights: Floats) -> tuple[Integers, Floats]:
+        """Return variables P (p,) with a curvature, and H (p, p) between them; see `bend`."""
         values = self._hessian(y, weights[self._first :])
         entries = np.flatnonzero(values)
         row, column = self._hessian.row[entries], self._hessian.column[entries]
         present, position = np.unique(np.concatenate((row, column)), return_inverse=True)
         H = np.zeros((len(present), len(present)))
         H[position[: len(row)], position[len(row) :]] = values[entries]
-        part = L[present]
-        return part.T @ (H @ part)
+        return present, H
 
 
 class _Nonzeros:
@@ -142,12 +175,20 @@ class _Nonzeros:
         return self._out
 
 
+@cache
+def _csr() -> Any:
+    """SciPy's sparse matrices by rows, imported when they are needed first."""
+    from scipy.sparse import csr_array
+
+    return csr_array
+
+
 @dataclass(frozen=True, eq=False)
 class LinearisedPoint:
     """The rows at z: values, gradients and room to the limits."""
 
     rows: SparseRows
-    L: Floats
+    L: Floats  # or its diagonal (n,), if it is diagonal
     z: Floats
     y: Floats
     c: Floats
@@ -161,8 +202,9 @@ class LinearisedPoint:
 
     def changes(self, d: Floats) -> Floats:
         """Return the changes (m,) of the linearised rows along a step d (n,)."""
-        return self.rows.times(self.nonzeros, self.L @ d)
+        return self.rows.times(self.nonzeros, self.L * d if self.L.ndim == 1 else self.L @ d)
 
     def gradients(self, chosen: Integers) -> Floats:
         """Scaled whitened gradients (k, n) of some rows."""
-        return self.rows.chosen(self.nonzeros, chosen) @ self.L
+        J = self.rows.chosen(self.nonzeros, chosen)
+        return J * self.L if self.L.ndim == 1 else J @ self.L

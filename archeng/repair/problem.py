@@ -31,18 +31,15 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Distribution, Floats, Integers
 from archeng.model import FeasibleSet
 from archeng.model.functions import FastFunction
+from archeng.repair.linearised import SparseRows
+from archeng.repair.placing import EPSILON, FAR, LARGE_SLOPE, LEAST_SLACK, NOISE, SLAB, placed
 from archeng.repair.reformulation import Reformulation
 
-EPSILON = float(np.finfo(float).eps)
-_NOISE = 8.0  # rounding errors of a row, in units of EPSILON times the size of its terms
-_SLAB = 1e-9  # least thickness of a pinned boundary, in deviations across it
-_FAR = 100.0  # a row is never scaled as if its boundary were farther than this many deviations
-_LARGE = 1e150  # slopes beyond this have no usable length: its square overflows
-_LEAST_SLACK = 1e-13  # scaled tolerance of a row: rounding
 _RANK = 1e-10  # relative singular values that count as zero
 _MEETING = 1e-8  # relative distance at which linearised boundaries have a common point
 _INSIDE = 0.01  # how far inside the bounds a second start lies, in standard deviations
@@ -53,17 +50,57 @@ RowLimits = tuple[Floats, Floats]
 class Metric:
     """What all repairs under one search distribution share, computed once per generation.
 
-    ``constant`` (m_b + m_l, n) are the whitened gradients of the bound and linear rows,
-    ``inner_bounds`` (n,) lie a hundredth of a deviation inside the bounds.
+    ``inner_bounds`` (n,) lie a hundredth of a deviation inside the bounds. ``factor`` is L, or
+    its diagonal (n,) if there are many variables and L has no other entries.
     """
 
     def __init__(self, feasible_set: FeasibleSet, distribution: Distribution) -> None:
-        self.distribution, self.L = distribution, distribution.scaled_factor
-        self.constant = feasible_set.constant_jacobian @ self.L
+        self.distribution, self._set = distribution, feasible_set
+        self._constant: Floats | None = None
+        self.factor = distribution.sigma * distribution.factor
+        if not feasible_set.has_many:
+            self.factor = distribution.scaled_factor
+        elif self.factor.ndim == 2:
+            diagonal = np.diag(self.factor)
+            if np.count_nonzero(self.factor) == np.count_nonzero(diagonal):
+                self.factor = diagonal
         low, high = feasible_set.bounds
         with np.errstate(over="ignore"):  # bounds of 1e308
-            step = np.minimum(_INSIDE * np.sqrt(np.sum(self.L**2, axis=1)), (high - low) / 4)
+            step = np.minimum(_INSIDE * self.spread, (high - low) / 4)
         self.inner_bounds = low + step, high - step
+
+    @cached_property
+    def L(self) -> Floats:
+        """The factor as a matrix (n, n)."""
+        return np.diag(self.factor) if self.factor.ndim == 1 else self.factor
+
+    @cached_property
+    def constant(self) -> Floats:
+        """The whitened gradients (m_b + m_l, n) of the bound and linear rows."""
+        return self._set.constant_jacobian @ self.L
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Standard deviations (n,) of the variables."""
+        if self.factor.ndim == 1:
+            return np.abs(self.factor)
+        return np.asarray(np.sqrt(np.sum(self.factor**2, axis=1)))
+
+    def lengths(self, rows: SparseRows, nonzeros: Floats) -> Floats:
+        """Return the lengths (m,) of the whitened gradients of rows, with these nonzeros."""
+        first = rows.m - self._set.n_nonlinear
+        if self._constant is None:
+            self._constant = rows.lengths(nonzeros, np.arange(first), self.factor)
+        curved = rows.lengths(nonzeros, np.arange(first, rows.m), self.factor)
+        return np.concatenate((self._constant, curved))
+
+    def displacement(self, z: Floats) -> Floats:
+        """Return L z (n,)."""
+        return self.factor * z if self.factor.ndim == 1 else self.factor @ z
+
+    def pulled_back(self, v: Floats) -> Floats:
+        """Return L^T v (n,)."""
+        return self.factor * v if self.factor.ndim == 1 else v @ self.factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +120,15 @@ class Problem:
     crowded: bool  # more pinned rows than variables
     ambiguous: bool  # a row cannot be pinned
     box: tuple[Floats, Floats]  # bounds of the answer, enforced to the last bit
+    rows: SparseRows | None = None  # if there are many variables
 
     @cached_property
     def intersection(self) -> RowLimits | None:
-        """Limits of [SA22 eq:intersection, (5)]; None if there can be no solution."""
-        if self.ambiguous or (self.crowded and not _can_meet(self)):
+        """Limits of [SA22 eq:intersection, (5)]; None if there can be no solution.
+
+        With many variables more pinned rows than variables are not tried.
+        """
+        if self.ambiguous or (self.crowded and (self.rows is not None or not _can_meet(self))):
             return None
         return self.pinned
 
@@ -98,7 +139,7 @@ class Problem:
         """
         fs, written = self.feasible_set, self.reformulation.written
         low, high = self.box
-        y = np.minimum(np.maximum(self.x + self.metric.L @ z, low), high)
+        y = np.minimum(np.maximum(self.x + self.metric.displacement(z), low), high)
         values = fs.values(y)
         return y, values, written.holds(values) if fs is written else written.is_feasible(y)
 
@@ -120,11 +161,32 @@ class Problem:
         """Return the limits of [SA22 eq:nearest, (6)] with some rows pinned to a side (1 or -1)."""
         lower, upper = self.nearest[0].copy(), self.nearest[1].copy()
         largest = float((self.margins[rows] / self.norms[rows]).max(initial=0.0))
-        thickness = max(2 * largest, _SLAB) * self.norms[rows]
+        thickness = max(2 * largest, SLAB) * self.norms[rows]
         high, low = rows[sides > 0], rows[sides < 0]
         lower[high] = np.maximum(upper[high] - thickness[sides > 0], lower[high])
         upper[low] = np.minimum(lower[low] + thickness[sides < 0], upper[low])
         return lower, upper
+
+    def chosen_gradients(self, y: Floats, chosen: NDArray[np.bool_]) -> Floats:
+        """Scaled whitened gradients (k, n) of chosen rows at y; ``chosen`` is a mask (m,)."""
+        if self.rows is None:
+            return self.gradients(y)[chosen]
+        nonzeros = self.rows.nonzeros(y) / self.norms[self.rows.row]
+        J = self.rows.sparse(nonzeros, np.flatnonzero(chosen))
+        factor = self.metric.factor
+        A = J.toarray() * factor if factor.ndim == 1 else J @ factor
+        return np.asarray(A, dtype=float)
+
+    def lagrangian_gradient(self, y: Floats, multipliers: Floats) -> Floats:
+        """Return the gradient (n,) of the Lagrangian at y, in whitened coordinates."""
+        z = self.metric.distribution.whiten(y - self.x)
+        if self.rows is None:
+            A = self.gradients(y)
+            if not np.all(np.isfinite(A)):
+                return np.full_like(z, np.inf)
+            return np.asarray(z + A.T @ multipliers)
+        back = self.rows.back(self.rows.nonzeros(y), multipliers / self.norms)
+        return np.asarray(z + self.metric.pulled_back(back))
 
     def gradients(self, y: Floats) -> Floats:
         """Scaled whitened gradients (m, n) of the rows at y."""
@@ -141,9 +203,18 @@ class ProblemMaker:
     """Scales the rows at a point to repair and places the limits, by one compiled function."""
 
     def __init__(self, reformulation: Reformulation, margin: float) -> None:
-        self.reformulation = reformulation
-        self._function = _build(reformulation.feasible_set, margin)
+        self.reformulation, self._margin = reformulation, margin
         self._metric: Metric | None = None
+
+    @cached_property
+    def _function(self) -> FastFunction:
+        return _build(self.reformulation.feasible_set, self._margin)
+
+    @cached_property
+    def _rows(self) -> SparseRows | None:
+        """The rows with sparse derivatives, if there are many variables."""
+        fs = self.reformulation.feasible_set
+        return SparseRows(fs) if fs.has_many else None
 
     def make(
         self, distribution: Distribution, x: Floats, values: Floats, scale_at: Floats | None = None
@@ -158,7 +229,10 @@ class ProblemMaker:
         if self.reformulation.homogeneous:
             values = self.reformulation.feasible_set.values(x)
         at = x if scale_at is None else scale_at
-        block, flags = self._function(x, at, values, metric.L, metric.constant)
+        if self._rows is None:
+            block, flags = self._function(x, at, values, metric.L, metric.constant)
+        else:
+            block, flags = self._placed(self._rows, metric, x, at, values)
         norms, margins, slack, lower, upper, pinned_lower, pinned_upper = block.T
         crowded, ambiguous = flags.tolist()
         return Problem(
@@ -175,7 +249,21 @@ class ProblemMaker:
             crowded=crowded > 0,
             ambiguous=ambiguous > 0,
             box=self.reformulation.feasible_set.bounds,
+            rows=self._rows,
         )
+
+    def _placed(
+        self, rows: SparseRows, metric: Metric, x: Floats, at: Floats, values: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return what the compiled function does, by products with sparse rows."""
+        nonzeros, same = rows.nonzeros(at), np.array_equal(x, at)
+        with np.errstate(all="ignore"):
+            length = metric.lengths(rows, nonzeros)
+            terms = rows.by_rows(np.abs(nonzeros) * np.abs(at)[rows.variable])
+            if same:
+                terms = terms + np.abs(values)
+            at_point = values, length, terms
+            return placed(self.reformulation.feasible_set, self._margin, at_point, same)
 
 
 def _can_meet(problem: Problem) -> bool:
@@ -212,25 +300,25 @@ def _build(fs: FeasibleSet, margin: float) -> FastFunction:
     undefined = ca.logic_not(ca.fabs(values) < ca.inf)
     violation = ca.if_else(undefined, 0, ca.fmax(excess, 0))
     length = ca.sqrt(ca.sum2(whitened * whitened))
-    defined = ca.logic_and(ca.logic_not(undefined), length < _LARGE)
+    defined = ca.logic_and(ca.logic_not(undefined), length < LARGE_SLOPE)
     same = ca.norm_inf(x - at) == 0
-    norms = ca.if_else(defined, ca.fmax(length, same * violation / _FAR), 1)
+    norms = ca.if_else(defined, ca.fmax(length, same * violation / FAR), 1)
     norms = ca.if_else(norms > 0, norms, 1)
 
     sizes = [np.where(np.isfinite(limit), np.abs(limit), 0.0) for limit in (fs.lower, fs.upper)]
     limit_size = ca.DM(np.maximum(*sizes))
     terms = ca.fabs(jacobian) @ ca.fabs(at) + same * ca.fabs(values)
-    noise = _NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
+    noise = NOISE * EPSILON * (limit_size + ca.if_else(defined, terms, 0))
     margins = ca.fmin(ca.fmax(margin * norms, noise), (upper - lower) / 4)
     margins *= ca.DM([0.0] * len(fs.bounded) + [1.0] * (m - len(fs.bounded)))
-    slack = ca.fmax(0.5 * margins / norms, _LEAST_SLACK)
+    slack = ca.fmax(0.5 * margins / norms, LEAST_SLACK)
     inside_lower, inside_upper = lower + margins, upper - margins
 
     # A pinned row is a slab, thicker than the largest margin of any pinned row, so that
     # boundaries that meet in a point stay consistent in floating point.
     pinned = ca.logic_or(undefined, excess > 0)
     largest = ca.mmax(ca.if_else(pinned, margins / norms, 0))
-    thickness = ca.fmax(2 * largest, _SLAB) * norms
+    thickness = ca.fmax(2 * largest, SLAB) * norms
     has_upper = ca.DM(np.isfinite(fs.upper).astype(float))
     above = ca.logic_and(pinned, ca.if_else(undefined, has_upper, values > upper))
     below = ca.logic_and(pinned, ca.logic_not(above))

@@ -23,6 +23,7 @@ import numpy as np
 from archeng.distribution import Floats
 from archeng.model import FeasibleSet
 from archeng.repair.linearised import is_large
+from archeng.repair.many_steps import ManySteps
 from archeng.repair.problem import Problem, RowLimits
 from archeng.repair.step import CompiledSteps, Glance, Iterate, SqpStep, StepKind
 from archeng.repair.working_set import WorkingSetSteps
@@ -81,6 +82,7 @@ class Effort:
 
 THOROUGH = Effort(40, 12, 40)  # where nothing else is left but IPOPT
 QUICK = Effort(15, 1, 2)  # where there is another way: the intersection
+UNRELAXED = Effort(15, 0, 2)  # the same with many variables: relaxed rows make dense programs
 NEARBY = Effort(15, 1, 2, foresee=True)  # where the search begins at a feasible point
 
 
@@ -90,8 +92,12 @@ class SequentialQp:
     def __init__(self, feasible_set: FeasibleSet) -> None:
         self._set = feasible_set
         self.name = "qp" if feasible_set.is_linear else "sqp"
-        make = WorkingSetSteps if is_large(feasible_set) else CompiledSteps
-        self._steps: WorkingSetSteps | CompiledSteps = make(feasible_set)
+        self._steps: WorkingSetSteps | CompiledSteps
+        if feasible_set.has_many:
+            self._steps = ManySteps(feasible_set)
+        else:
+            make = WorkingSetSteps if is_large(feasible_set) else CompiledSteps
+            self._steps = make(feasible_set)
 
     def solve(
         self, problem: Problem, limits: RowLimits, z: Floats, effort: Effort = THOROUGH

@@ -80,17 +80,14 @@ class WorkingSetSteps:
         self._low = np.maximum(limits[0] / problem.norms, -INFINITE)
         self._high = np.minimum(limits[1] / problem.norms, INFINITE)
         self._inverse_norms = 1.0 / problem.norms[self._rows.row]
-        self._spread = np.sqrt(np.sum(problem.metric.L**2, axis=1))[self._rows.variable]
+        self._spread = problem.metric.spread[self._rows.variable]
         self._points: list[LinearisedPoint] = []
         self._seen: tuple[Floats, Floats] | None = None
 
     def evaluate(self, z: Floats, u: Floats) -> Iterate:
         """Evaluate the rows at z (n,), not to be changed afterwards, with multipliers u (m,)."""
         with np.errstate(all="ignore"):
-            point = next((p for p in self._points if p.z is z), None)
-            if point is None:
-                point = self._linearised(z)
-                self._points = [point, *self._points[: _KEPT - 1]]
+            point = self._point_at(z)
             held = np.flatnonzero(u)
             A = point.gradients(held)
             lengths = np.sqrt(np.sum(A * A, axis=1))
@@ -108,6 +105,14 @@ class WorkingSetSteps:
                 steepest=float(lengths.max(initial=1.0)),
             )
 
+    def _point_at(self, z: Floats) -> LinearisedPoint:
+        """Return the rows linearised at z; the last few are remembered."""
+        point = next((p for p in self._points if p.z is z), None)
+        if point is None:
+            point = self._linearised(z)
+            self._points = [point, *self._points[: _KEPT - 1]]
+        return point
+
     def glance(self, z: Floats, u: Floats) -> Glance:
         """Evaluate the rows at z (n,) without their gradients."""
         with np.errstate(all="ignore"):
@@ -124,14 +129,14 @@ class WorkingSetSteps:
     def _values(self, z: Floats) -> Floats:
         """Scaled rows (m,) at z (n,); those of the point looked at last are remembered."""
         if self._seen is None or self._seen[0] is not z:
-            y = self._problem.x + self._problem.metric.L @ z
+            y = self._problem.x + self._problem.metric.displacement(z)
             self._seen = z, self._problem.feasible_set.values(y) / self._problem.norms
         return self._seen[1]
 
     def _linearised(self, z: Floats) -> LinearisedPoint:
         problem, rows = self._problem, self._rows
-        L = problem.metric.L
-        y = problem.x + L @ z
+        L = problem.metric.factor
+        y = problem.x + problem.metric.displacement(z)
         c = self._values(z)
         nonzeros = rows.nonzeros(y) * self._inverse_norms
         defined = np.abs(c) < LARGE
@@ -164,10 +169,7 @@ class WorkingSetSteps:
     def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
         """Return the step from the iterate evaluated last, as :meth:`CompiledSteps.step` does."""
         with np.errstate(all="ignore"):
-            point = self._point
-            if np.any(shift):
-                shift = np.where(point.usable, shift, 0.0)
-                point = replace(point, low=point.low - shift, high=point.high - shift)
+            point = self._shifted(shift) if np.any(shift) else self._point
             W, g = self._model(point, kind)
             d, u, Ad, infeasible, unsteady = self._solve(
                 W, g, point, price if kind == "elastic" else None
@@ -186,6 +188,12 @@ class WorkingSetSteps:
             reflected=kind == "reflected",
         )
 
+    def _shifted(self, shift: Floats | float) -> LinearisedPoint:
+        """Return the point evaluated last with its linearised rows moved."""
+        point = self._point
+        shift = np.where(point.usable, shift, 0.0)
+        return replace(point, low=point.low - shift, high=point.high - shift)
+
     def _model(self, point: LinearisedPoint, kind: StepKind) -> tuple[Floats, Floats]:
         """Hessian W (n, n) and gradient g (n,) of the quadratic model."""
         u, held, A, z = self._u, self._held, self._A, point.z
@@ -200,11 +208,12 @@ class WorkingSetSteps:
         else:
             size = 0.0
         if kind == "augmented":
-            tau, aim = _active_rows(u[held], A, point.low[held], point.high[held], size)
+            squared = np.sum(A * A, axis=1)
+            tau, aim = active_rows(u[held], squared, point.low[held], point.high[held], size)
             W += A.T @ (tau[:, None] * A)
             g = z - A.T @ (tau * aim)
         elif kind == "reflected":
-            W = _reflected(W)
+            W = reflected(W)
         return W, g
 
     def _solve(
@@ -291,17 +300,20 @@ class WorkingSetSteps:
         return x[:n], multipliers[:k] + multipliers[k : 2 * k]
 
 
-def _active_rows(
-    u: Floats, A: Floats, low: Floats, high: Floats, size: float
+def active_rows(
+    u: Floats, squared: Floats, low: Floats, high: Floats, size: float
 ) -> tuple[Floats, Floats]:
-    """Weights tau and right-hand sides b_S of the squares of the active rows."""
+    """Weights tau and right-hand sides b_S of the squares of the active rows.
+
+    ``squared`` (k,) are the squared lengths of their gradients, ``size`` that of the curvature.
+    """
     aim = np.where(u > 0, high, low)
-    length_squared = np.maximum(np.sum(A * A, axis=1), SHORTEST_SQUARED)
+    length_squared = np.maximum(squared, SHORTEST_SQUARED)
     tau = (np.abs(aim) < LARGE) * (size > CURVED) * WEIGHT * (1 + size) / length_squared
     return tau, np.where(tau > 0, aim, 0.0)
 
 
-def _reflected(W: Floats) -> Floats:
+def reflected(W: Floats) -> Floats:
     """Return W with its negative eigenvalues reflected, and none below a small margin."""
     eigenvalues, B = np.linalg.eigh(W)
     return np.asarray((B * np.maximum(np.abs(eigenvalues), LEAST_EIGENVALUE)) @ B.T)

@@ -96,6 +96,8 @@ def make_handler(
             f"handler={settings.handler!r} learns from whole generations only; asynchronous=True "
             'needs "arch".'
         )
+    if settings.metric == "diagonal":
+        _refuse_diagonal(repairer.feasible_set, handler, settings.handler)
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "
@@ -108,6 +110,19 @@ def make_handler(
             '...). Otherwise use "arch", which never does.'
         )
     return handler
+
+
+def _refuse_diagonal(fs: FeasibleSet, handler: Handler[Any], name: str) -> None:
+    """Raise if there are variables or a handler for which no diagonal metric is learned."""
+    if fs.lattice is not None:
+        raise SettingsError(
+            'metric="diagonal" is for models whose variables are all real numbers; use "auto".'
+        )
+    if not handler.handles_diagonal:
+        raise SettingsError(
+            f'metric="diagonal" is learned by the handler "arch" only, and not by {name!r}; use '
+            'metric="auto".'
+        )
 
 
 def _refuse_discrete(fs: FeasibleSet, name: str) -> None:

@@ -34,6 +34,7 @@ from archeng.settings import Settings
 from archeng.strategy import StopReason
 from archeng.surrogate import NoisyState, Optimality, best_evidence, frame_at, mixed_evidence
 
+_MOST_JUDGED = 150  # variables up to which it is judged whether a run has converged
 _OPEN = (StopReason.RUNNING, StopReason.CUT_OFF)  # the run has not ended
 _CONVERGED = {
     StopReason.CONVERGED,
@@ -204,10 +205,15 @@ def simulated_at(
 
 
 def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
-    """Return what speaks for the best design being a local optimum, once the run has ended."""
+    """Return what speaks for the best design being a local optimum, once the run has ended.
+
+    With many variables nothing is said: to ask for each direction would take longer than the run.
+    """
     fs = run.feasible_set
     ended = run.stop_reason not in _OPEN
     if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
+        return None
+    if fs.n > _MOST_JUDGED:
         return None
     x, past, limits = fs.reduce(best.x), run.ledger.arrays(), run.ledger.limits
     if fs.lattice is not None:

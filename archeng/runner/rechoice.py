@@ -75,9 +75,7 @@ def _carried(
     restarts, size = state.restarts, state.restarts.regime.population_size
     full = [old.expand(p) for p in restarts.points]
     points = tuple(new.reduce(x) for x in full if np.all(np.isfinite(x)))
-    opened = search.handler.init(
-        distribution_from_covariance(point, factor @ factor.T), point, size
-    )
+    opened = search.opened(distribution_from_covariance(point, factor @ factor.T), point, size)
     levels = state.levels
     if levels is not None:
         levels = replace(levels, start=new.reduce(old.expand(levels.start)))

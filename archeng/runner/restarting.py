@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from archeng.blas import one_thread
-from archeng.distribution import Distribution, Floats
+from archeng.distribution import Distribution, Floats, diagonal_distribution
 from archeng.errors import ModelError
 from archeng.handlers import Handler, Population, Search
 from archeng.outcomes import Limits, Outcomes, PastCalls
@@ -35,6 +35,7 @@ from archeng.strategy import (
 logger = logging.getLogger("archeng")
 
 Points = tuple[Floats, ...]
+_MOST_FULL = 150  # variables up to which a full covariance matrix is learned, unless asked for
 _LEAST_WIDTH = 32  # times the rounding noise of a row, that its tolerance must be wide
 
 
@@ -203,8 +204,23 @@ class RestartingSearch:
         """Open a restart at a feasible point."""
         sigma = self.wide.sigma * regime.sigma_factor
         distribution = replace(self.wide, mean=point, sigma=sigma)
-        search: Search = self.handler.init(distribution, point, regime.population_size)
+        return self.opened(distribution, point, regime.population_size)
+
+    def opened(self, distribution: Distribution, point: Floats, size: int | None) -> Search:
+        """Open a restart at a feasible point, in the metric of the settings."""
+        metric, wide = self.settings.metric, self.wide
+        if metric == "auto" and wide.n > _MOST_FULL and self.handler.handles_diagonal:
+            metric = "diagonal" if _may_be_diagonal(wide, self.starts) else "full"
+        if metric == "diagonal":
+            distribution = diagonal_distribution(distribution)
+        search: Search = self.handler.init(distribution, point, size)
         return search
+
+
+def _may_be_diagonal(wide: Distribution, starts: Starts) -> bool:
+    """Whether nobody asked for correlations, and all variables are real."""
+    alone = wide.is_diagonal or np.count_nonzero(wide.factor) == wide.n
+    return alone and starts.repairer.feasible_set.lattice is None
 
 
 def _first_of_each(repairs: tuple[Repair, ...]) -> list[int]:

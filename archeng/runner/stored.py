@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from archeng.codec import decode, encode
-from archeng.distribution import Distribution, initial_distribution
+from archeng.distribution import Distribution, diagonal_distribution, initial_distribution
 from archeng.errors import JournalError, ModelError
 from archeng.handlers import Search
 from archeng.journal import Journal
@@ -312,7 +312,10 @@ def reopen_stream(journal: Journal, state: RunState, ledger: Ledger) -> list[Any
 
 def _check_shapes(search: Search, n: int, lattice: Lattice | None) -> None:
     """Raise if arrays that every search has are not those of n variables, some on a lattice."""
-    fresh = initial_state(initial_distribution(np.zeros(n), np.ones(n)), lattice)
+    begun = initial_distribution(np.zeros(n), np.ones(n))
+    if search.state.distribution.is_diagonal:
+        begun = diagonal_distribution(begun)
+    fresh = initial_state(begun, lattice)
     state, pairs = search.state, [(search.anchor, np.zeros(n))]
     records: list[tuple[Any, Any]] = [(state, fresh), (state.distribution, fresh.distribution)]
     if state.discrete is not None and fresh.discrete is not None:

@@ -15,6 +15,8 @@ h_sigma             stalls p_c while p_sigma is long                 ``h_sigma``
 ==================  ===============================================  ==================
 
 [SA22] Sakamoto and Akimoto 2022, doi:10.1162/evco_a_00310, arXiv:1811.00764.
+[RH08] R. Ros, N. Hansen, A Simple Modification in CMA-ES Achieving Linear Time and Space
+Complexity, PPSN X, LNCS 5199, 296-305, 2008, doi:10.1007/978-3-540-87700-4_30.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from archeng.strategy.discrete import Discrete
 from archeng.strategy.parameters import Parameters
 
 _LEAST_AXIS = 1e-12  # relative to the longest one, where a method narrows C by itself
+_MOST_LEARNT = 0.5  # share of a diagonal C that one generation may replace
 _MOST_GROWTH = 50.0  # of ln(sigma) in a generation; more than that is a singular C in rounding
 
 
@@ -43,6 +46,9 @@ class State:
     ``eigenvalues`` (ascending) and ``axes`` (n, n; rows are unit vectors v, the axis in the
     design space is F v) are those of C relative to the initial C: units of the variables do
     not count as ill-conditioning. ``reference`` is the inverse of the initial factor.
+
+    If the metric is diagonal, ``reference`` is a diagonal (n,), too, ``axes`` has no rows, and the
+    eigenvalues are those of the coordinates, ascending.
 
     If there are discrete coordinates (``discrete``), ``distribution`` is that of the numeric
     ones, and eigenvalues and axes are those of the real ones. ``sampled`` has all coordinates.
@@ -74,7 +80,7 @@ def initial_state(distribution: Distribution, lattice: Lattice | None = None) ->
         distribution, discrete = mixed.initial(distribution, lattice)
         n_real = len(discrete.real)
     d, zero = distribution, np.zeros(distribution.n)
-    axes = np.eye(d.n)[:n_real]
+    axes = np.zeros((0, d.n)) if d.factor.ndim == 1 else np.eye(d.n)[:n_real]
     return State(d, zero, zero, 0.0, 0.0, np.ones(n_real), axes, d.inverse_factor, 0, discrete)
 
 
@@ -108,13 +114,17 @@ def _updated(state: State, parameters: Parameters, steps: Floats, square_root: S
     """
     d, p = state.distribution, parameters
     mean_step = p.weights @ steps
-    p_sigma = _sigma_path(state.p_sigma, d.inverse_factor @ mean_step, p)
+    whitened = d.inverse_factor * mean_step if d.factor.ndim == 1 else d.inverse_factor @ mean_step
+    p_sigma = _sigma_path(state.p_sigma, whitened, p)
     gamma_sigma = (1 - p.c_sigma) ** 2 * state.gamma_sigma + p.c_sigma * (2 - p.c_sigma)
     h_sigma = _stall(p_sigma, gamma_sigma, p)
     p_c = (1 - p.c_c) * state.p_c + h_sigma * math.sqrt(p.c_c * (2 - p.c_c) * p.mu_eff) * mean_step
     gamma_c = (1 - p.c_c) ** 2 * state.gamma_c + h_sigma * p.c_c * (2 - p.c_c)
     sigma = d.sigma * _step_size_change(p_sigma, gamma_sigma, p)
-    factor = _factor(d, steps, p_c, gamma_c, p, square_root)
+    if d.factor.ndim == 1:
+        factor = _diagonal_factor(d, steps, p_c, gamma_c, p)
+    else:
+        factor = _factor(d, steps, p_c, gamma_c, p, square_root)
     move = mean_step if state.discrete is None else state.discrete.spread * mean_step
     moved = replace(
         state,
@@ -129,7 +139,11 @@ def _updated(state: State, parameters: Parameters, steps: Floats, square_root: S
 
 
 def with_factor(state: State, factor: Floats) -> State:
-    """Return the state with another factor (n, n) of C, and what follows from it."""
+    """Return the state with another factor of C, (n, n) or a diagonal, and what follows from it."""
+    if factor.ndim == 1:
+        eigenvalues = np.sort((state.reference * factor) ** 2)
+        distribution = replace(state.distribution, factor=factor, inverse_factor=1 / factor)
+        return replace(state, distribution=distribution, eigenvalues=eigenvalues)
     relative = state.reference @ factor
     real = None if state.discrete is None else state.discrete.real
     eigenvalues, axes = _principal_axes(relative, state.reference, real)
@@ -200,6 +214,21 @@ def _factor(
         np.eye(d.n), d.inverse_factor @ p_c, steps @ d.inverse_factor.T, gamma_c, p
     )
     return d.factor @ symmetric_root(whitened)[0]
+
+
+def _diagonal_factor(
+    d: Distribution, steps: Floats, p_c: Floats, gamma_c: float, p: Parameters
+) -> Floats:
+    """Return the diagonal (n,) of the factor: the same update of the diagonal of C only [RH08].
+
+    It has n instead of n (n + 1) / 2 entries to learn, so it learns (n + 2) / 3 times as fast.
+    """
+    faster = (p.n + 2) / 3
+    c_1 = min(faster * p.c_1, _MOST_LEARNT)
+    c_mu = min(faster * p.c_mu, _MOST_LEARNT - c_1)
+    of_steps = p.weights @ steps**2
+    variances = (1 - c_1 * gamma_c - c_mu) * d.factor**2 + c_1 * p_c**2 + c_mu * of_steps
+    return np.sqrt(variances)
 
 
 def _inverse(matrix: Floats, real: Integers | None) -> Floats:

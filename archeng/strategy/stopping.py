@@ -245,7 +245,9 @@ def _steps_negligible(progress: Progress) -> bool:
     if not progress.has_real:
         return False
     state, tolerance = progress.state, progress.settings.tol_x
-    path = progress.growth * np.abs(state.reference @ state.p_c)[progress.real]
+    diagonal = state.reference.ndim == 1
+    relative = state.reference * state.p_c if diagonal else state.reference @ state.p_c
+    path = progress.growth * np.abs(relative)[progress.real]
     longest = progress.growth * math.sqrt(state.eigenvalues[-1])
     return longest < tolerance and bool(np.all(path < tolerance))
 
@@ -288,10 +290,13 @@ def _ill_conditioned(progress: Progress) -> bool:
 
 
 def _axis_without_effect(progress: Progress) -> bool:
-    """Whether a tenth of a deviation along the current principal axis is lost in rounding."""
-    if not progress.has_real:
-        return False
+    """Whether a tenth of a deviation along the current principal axis is lost in rounding.
+
+    The axes of a diagonal metric are the coordinates, which have a test of their own.
+    """
     state, d = progress.state, progress.state.distribution
+    if not progress.has_real or d.factor.ndim == 1:
+        return False
     axis = state.axes[state.generation % len(state.axes)]
     same = d.mean == d.mean + _AXIS_STEP * d.sigma * (d.factor @ axis)
     return bool(np.all(same[progress.real]))
@@ -300,8 +305,9 @@ def _axis_without_effect(progress: Progress) -> bool:
 def _coordinate_without_effect(progress: Progress) -> bool:
     """Whether a fifth of a deviation along any coordinate is lost in rounding."""
     d = progress.state.distribution
-    deviations = d.sigma * np.sqrt(np.sum(d.factor**2, axis=1))
-    same = d.mean == d.mean + _COORDINATE_STEP * deviations
+    diagonal = d.factor.ndim == 1
+    lengths = np.abs(d.factor) if diagonal else np.sqrt(np.sum(d.factor**2, axis=1))
+    same = d.mean == d.mean + _COORDINATE_STEP * (d.sigma * lengths)
     return bool(np.any(same[progress.real]))
 
 

@@ -39,6 +39,7 @@ class Assisted(Handler[AssistedSearch]):
     """ARCH with proposals by models of the objective, as a handler."""
 
     handles_simulated = True
+    handles_diagonal = True
     asynchronous = True
     state_type = AssistedSearch
 
@@ -180,7 +181,10 @@ class Assisted(Handler[AssistedSearch]):
         """Make proposals around the best design; None if the round is over."""
         lowest = float(past.objectives[best])
         inverse = search.state.reference / search.sigma
-        factor = np.asarray(np.linalg.inv(inverse), dtype=float)
+        if inverse.ndim == 1:  # of a diagonal metric
+            factor, inverse = np.diag(1 / inverse), np.diag(inverse)
+        else:
+            factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(past.points[best], factor, inverse)
         trust, last, n_tried = search.trust, search.last, search.rounds.tried
         if search.best is not None and last is not None and n_tried == 0:
