@@ -115,13 +115,13 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"experiments:\n{experiments}\n\nmethods:\n{methods}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_run_options(parser, "peers", "25; noise 10")
+    add_run_options(parser, "peers", "10")
     add_task_option(parser, "--match")
     parser.add_argument("--only", choices=list(EXPERIMENTS), help="one of the experiments below")
     parser.add_argument("--methods", metavar="A,B", help="some of the methods below")
     parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (5000)")
     parser.add_argument(
-        "--seconds", type=positive, metavar="S", help="most processor time of a run (60)"
+        "--seconds", type=positive, metavar="S", help="most processor time of a run (600)"
     )
     return parser
 

@@ -17,7 +17,7 @@ from case_studies.peers import profiles, runs, suites, tables
 
 NAME = "peers"
 HELP = "calls to target on CEC 2006 and engineering problems, archeng beside other methods"
-RUNS, QUICK_RUNS = 25, 2
+RUNS, QUICK_RUNS = 10, 2
 
 QUICK_PROBLEMS = {
     "cec2006": ("g04", "g06", "g11", "g24"),

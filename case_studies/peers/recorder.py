@@ -93,6 +93,10 @@ class Recorder:
             return value
         return self._worst if math.isfinite(self._worst) else NEVER_SEEN
 
+    def allows(self, x: Floats) -> bool:
+        """Whether a design satisfies the explicit constraints, by the judge of the run. Free."""
+        return self._feasible(x)
+
     def tick(self) -> None:
         """Raise `Finished` if the run is over. Cheap; constraints call it too."""
         if self.stop != "ended":
