@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-parallel bench-data bench-fidelity clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-parallel bench-data bench-fidelity bench-hard clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -102,6 +102,10 @@ bench-claims: setup  ## claims of convergence judged by IPOPT on the formulas (a
 
 bench-fidelity: setup  ## cost to a target with a cheap and a dear simulator (minutes; goes on where it stopped), into docs/benchmarks/fidelity
 	$(BIN)/python -m case_studies.fidelity --out docs/benchmarks/fidelity
+
+bench-hard: setup  ## problems on which archeng was beaten, missed the optimum or was slow (hours; goes on where it stopped), into docs/benchmarks/hard
+	$(PIP) install --quiet --editable '.[bench]'
+	$(BIN)/python -m case_studies.hard --jobs $(JOBS) --out docs/benchmarks/hard
 
 bench-greybox: setup  ## calls with formulas of outputs, as a black box and of other packages (hours; goes on where it stopped), into docs/benchmarks/greybox
 	$(PIP) install --quiet --editable '.[bench]'

@@ -1,4 +1,4 @@
-"""The problems: CEC 2006 and, if it is there, the engineering suite; budgets and targets."""
+"""The problems: CEC 2006 and engineering, and those of other comparisons; budgets and targets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from case_studies.shared.suites import BoxProblem
 
 SUITES = {"cec2006": "case_studies.cec2006", "engineering": "case_studies.engineering"}
+OTHERS = {"hard": "case_studies.hard", "real": "case_studies.peers.real"}
+"""Suites that are not part of the comparison of calls to target, but run by the same methods."""
 LEFT_OUT = {("cec2006", "g20")}
 """g20 has no feasible point, see case_studies/cec2006/README.md."""
 
@@ -26,14 +28,18 @@ def suites() -> list[str]:
 
 def names(suite: str) -> list[str]:
     """Return the problems of a suite that are compared."""
-    found: list[str] = importlib.import_module(SUITES[suite]).names()
+    found: list[str] = _module(suite).names()
     return [name for name in found if (suite, name) not in LEFT_OUT]
 
 
 def problem(suite: str, name: str) -> BoxProblem:
     """Build a problem with a fresh model."""
-    made: BoxProblem = importlib.import_module(SUITES[suite]).problem(name)
+    made: BoxProblem = _module(suite).problem(name)
     return made
+
+
+def _module(suite: str) -> Any:
+    return importlib.import_module({**SUITES, **OTHERS}[suite])
 
 
 def budget(suite: str, name: str, most: int = BUDGET) -> int:
