@@ -11,11 +11,11 @@ from case_studies.paper import harness
 from case_studies.paper.__main__ import add_run_options, add_task_option, carry_out
 from case_studies.paper.harness import Experiment
 from case_studies.paper.results import Row, Task
-from case_studies.peers import noise, plain, suites
+from case_studies.peers import noise, plain, simulators, suites
 from case_studies.peers.adapters import METHODS
 from case_studies.shared.arguments import chosen, positive
 
-EXPERIMENTS: dict[str, Experiment] = {"peers": plain, "noise": noise}
+EXPERIMENTS: dict[str, Experiment] = {"peers": plain, "noise": noise, "real": simulators}
 
 
 class Narrowed:
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         only=options.match,
         command=" ".join(["python -m case_studies.peers", *arguments]),
     )
-    wanted = [options.only] if options.only else list(EXPERIMENTS)
+    wanted = [options.only] if options.only else [n for n in EXPERIMENTS if n != "real"]
     experiments = {
         name: Narrowed(EXPERIMENTS[name], methods, options.budget, options.seconds)
         for name in wanted
@@ -117,7 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_run_options(parser, "peers", "10")
     add_task_option(parser, "--match")
-    parser.add_argument("--only", choices=list(EXPERIMENTS), help="one of the experiments below")
+    parser.add_argument(
+        "--only", choices=list(EXPERIMENTS), help="one of the experiments below (all but real)"
+    )
     parser.add_argument("--methods", metavar="A,B", help="some of the methods below")
     parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (5000)")
     parser.add_argument(

@@ -47,8 +47,12 @@ class Recorder:
         All calls, and those at designs that are not feasible.
     calls_to_target : int or None
         Number of the call that reached the target.
+    failed_calls : int
+        Calls that gave no number.
     best : float
         Least true objective at a feasible design, infinite if there was none.
+    curve : list of (int, float)
+        Number of the call and ``best``, at each improvement.
     stop : str
         ``target``, ``budget`` or ``time``; ``ended`` while nothing has stopped the method.
     """
@@ -69,7 +73,8 @@ class Recorder:
         self._target, self._budget, self._seconds = target, budget, seconds
         self._begin, self._inside = time.process_time(), 0.0
         self._worst = -math.inf
-        self.calls = self.infeasible_calls = 0
+        self.calls = self.infeasible_calls = self.failed_calls = 0
+        self.curve: list[tuple[int, float]] = []
         self.calls_to_target: int | None = None
         self.best = math.inf
         self.stop = "ended"
@@ -128,10 +133,12 @@ class Recorder:
         self.calls += 1
         feasible = self._feasible(x)
         self.infeasible_calls += not feasible
+        self.failed_calls += not math.isfinite(value)
         if math.isfinite(value):
             self._worst = max(self._worst, value)
             if feasible and truth < self.best:
                 self.best = truth
+                self.curve.append((self.calls, truth))
                 if truth <= self._target:
                     self.calls_to_target = self.calls
                     self._finish("target")

@@ -57,6 +57,11 @@ def tasks(
 
 def run_task(task: Task) -> list[Row]:
     """Run a task; errors of the method end up in its row, with what it had reached."""
+    return [run_recorded(task)[0]]
+
+
+def run_recorded(task: Task) -> tuple[Row, Recorder | None]:
+    """Run a task; return its row, and the recorder if it could run."""
     method = METHODS[str(task["method"])]
     suite, name, seed = str(task["suite"]), str(task["problem"]), int(task["seed"])
     problem = suites.problem(suite, name)
@@ -64,11 +69,11 @@ def run_task(task: Task) -> list[Row]:
                 "success": False, "infeasible_share": None, "overhead_ms": None,
                 "best": None, "stop": "", "error": ""}  # fmt: skip
     if not method.installed or task["version"] == NOT_INSTALLED:
-        return [{**row, "stop": "skipped", "error": f"{method.package} is {NOT_INSTALLED}"}]
+        return {**row, "stop": "skipped", "error": f"{method.package} is {NOT_INSTALLED}"}, None
     try:
         solve = method.solve  # imports the package before the clock starts
     except Exception as error:
-        return [{**row, "stop": "ended", "error": f"{type(error).__name__}: {error}"}]
+        return {**row, "stop": "ended", "error": f"{type(error).__name__}: {error}"}, None
     case = make_case(
         problem,
         method.strict,
@@ -78,7 +83,7 @@ def run_task(task: Task) -> list[Row]:
         budget=int(task["budget"]),
         seconds=float(task["seconds"]),
     )
-    return [{**row, **outcome(solve, case)}]
+    return {**row, **outcome(solve, case)}, case.objective
 
 
 def make_case(
