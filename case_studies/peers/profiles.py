@@ -10,7 +10,7 @@ import numpy as np
 from case_studies.paper.results import Row
 from case_studies.peers.adapters import METHODS
 from case_studies.peers.recorder import Floats
-from case_studies.peers.statistics import latest
+from case_studies.peers.statistics import compared, latest
 from case_studies.peers.tables import groups
 
 STYLES = ("-", "--", ":", "-.")
@@ -30,6 +30,7 @@ def figures(rows: Sequence[Row], out: Path, name: str) -> list[Path]:
 
     paths = []
     for suite, variant, group in groups([r for r in latest(rows) if r["stop"] != "skipped"]):
+        group = compared(group)
         figure = Figure(figsize=(7.5, 5), layout="constrained")
         axes = figure.subplots()
         end = max(r["budget"] / (r["n"] + 1) for r in group)

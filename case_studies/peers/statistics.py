@@ -54,6 +54,27 @@ def latest(rows: Sequence[Row]) -> list[Row]:
     return list({tuple(r[k] for k in keys): r for r in rows}.values())
 
 
+def compared(rows: Sequence[Row]) -> list[Row]:
+    """Keep, on each problem, the seeds that all its methods have run; methods without any drop out.
+
+    A method that has run on less than half of the problems is not compared yet. So the page of a
+    comparison that is under way has the same number of runs of all methods on each problem.
+    """
+    problems = {r["problem"] for r in rows}
+    methods = {
+        m
+        for m in {r["method"] for r in rows}
+        if 2 * len({r["problem"] for r in rows if r["method"] == m}) >= len(problems)
+    }
+    kept = []
+    for problem in problems:
+        group = [r for r in rows if r["problem"] == problem and r["method"] in methods]
+        seeds = [{r["seed"] for r in group if r["method"] == m} for m in methods]
+        common = set.intersection(*(s for s in seeds if s)) if any(seeds) else set()
+        kept += [r for r in group if r["seed"] in common]
+    return kept
+
+
 def cell(rows: Sequence[Row]) -> Cell:
     """Return the cell of the runs of one method on one problem."""
     calls = [r["calls_to_target"] for r in rows if r["calls_to_target"] is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from case_studies.peers.statistics import (
     Cell,
     Grid,
     best,
+    compared,
     grid,
     latest,
     near_first,
@@ -30,10 +32,12 @@ def summary(rows: list[Row]) -> str:
     run = [r for r in kept if r["stop"] != "skipped"]
     parts = []
     for suite, variant, group in groups(run):
+        group = compared(group)
         found = grid(group)
         parts += [
             f"### {suite}, {variant}: {VARIANTS[variant].help}",
             problem_table(found, group),
+            _runs_line(group),
             "\n".join(_first_lines(found)),
             method_table(found, group),
         ]
@@ -116,6 +120,20 @@ def _first_lines(found: Grid) -> list[str]:
         f"{len(found)} problems"
         for method in _methods(found)
     ]
+
+
+def _runs_line(rows: Sequence[Row]) -> str:
+    """Say how many runs of each method there are, by the number of problems."""
+    counts = Counter(
+        len({r["seed"] for r in rows if r["problem"] == name})
+        for name in {r["problem"] for r in rows}
+    )
+    parts = [f"{seeds} on {n} problems" for seeds, n in sorted(counts.items())]
+    seconds = ", ".join(str(s) for s in sorted({r["seconds"] for r in rows}))
+    return (
+        f"Runs of each method: {', '.join(parts)}; at most {seconds} s of processor time a run. "
+        "Of a comparison that is under way only those runs are shown that all methods have."
+    )
 
 
 def _methods(found: Grid) -> list[str]:

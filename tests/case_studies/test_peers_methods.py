@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import Matern
 
 import archeng
 from case_studies.peers import runs
-from case_studies.peers.adapters import METHODS, NOT_INSTALLED, Method, fingerprint
+from case_studies.peers.adapters import (
+    METHODS,
+    NOT_INSTALLED,
+    Method,
+    exact_constraints,
+    fingerprint,
+    gaussian_process,
+)
 from case_studies.peers.case import Case
 from case_studies.peers.constraints import within_slack
 from case_studies.peers.recorder import Finished
@@ -92,7 +100,10 @@ def test_method_solves_an_easy_problem(name: str) -> None:
     assert row["overhead_ms"] > 0
 
 
-@pytest.mark.parametrize("name", ["archeng", "archeng-paper", "scipy-cobyla", "scipy-trust-constr"])
+@pytest.mark.parametrize(
+    "name",
+    ["archeng", "archeng-paper", "scipy-cobyla", "scipy-trust-constr", "slsqp-fd", "ipopt-fd"],
+)
 def test_equalities(name: str) -> None:
     method = METHODS[name]
     case, designs = recorded_case(equality(), method.strict)
@@ -106,7 +117,7 @@ def test_equalities(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [m for m in ("archeng", "nomad-eb", "optuna-tpe") if m in INSTALLED]
+    "name", [m for m in ("archeng", "nomad-eb", "optuna-tpe", "gp") if m in INSTALLED]
 )
 def test_methods_that_do_not_call_f_at_infeasible_designs(name: str) -> None:
     case, _ = recorded_case(convex(), METHODS[name].strict, budget=40)
@@ -218,3 +229,28 @@ def test_method_names() -> None:
         chosen("archeng,simplex", METHODS)
     with pytest.raises(ValueError, match="there are"):
         chosen(" ", METHODS)
+
+
+def test_differences_stay_in_the_box_and_are_counted() -> None:
+    case, designs = recorded_case(convex(), strict=False, budget=50)
+    corner = np.array([1.0, 0.0])  # of the unit cube
+    gradient = exact_constraints.differences(case, corner, case.objective.finite([3.0, -3.0]))
+    assert len(designs) == 3  # the value, and one for each variable
+    assert all(np.all(np.abs(x) <= 3.0) for x in designs)
+    exact = 2 * (np.array([3.0, -3.0]) - [2.0, 1.0]) * 6.0
+    np.testing.assert_allclose(gradient, exact, rtol=1e-4)
+
+
+def test_lower_confidence_bound_has_the_right_gradient() -> None:
+    rng = np.random.default_rng(4)
+    u, lengths = rng.uniform(size=(9, 2)), np.array([0.6, 1.3])
+    kernel = Matern(lengths, nu=2.5)
+    factor = np.linalg.cholesky(kernel(u) + 1e-8 * np.eye(9))
+    alpha = np.linalg.solve(factor.T, np.linalg.solve(factor, rng.standard_normal(9)))
+    model = gaussian_process._Model(u, 1.0, lengths, factor, alpha)
+    point, step = np.array([0.3, 0.8]), 1e-6
+    value, gradient = model.bound(point, 2.0)
+    assert model.bounds(point[None], 2.0)[0] == pytest.approx(value, rel=1e-9)
+    ahead = [model.bound(point + step * e, 2.0)[0] for e in np.eye(2)]
+    behind = [model.bound(point - step * e, 2.0)[0] for e in np.eye(2)]
+    np.testing.assert_allclose((np.array(ahead) - behind) / (2 * step), gradient, rtol=1e-4)
