@@ -29,7 +29,7 @@ RUNS, QUICK_RUNS = 3, 1
 BUDGET, SECONDS = 200, 300
 QUICK_NAMES, QUICK_BUDGET = ("rankine_cycle",), 30
 METHOD_NAMES = ("archeng", "cobyqa", "pycma", "scipy-de", "slsqp-fd", "ipopt-fd", "nomad", "gp")
-MARKS = (50, 100, 200)
+MARKS = (25, 50, 100, 200)
 """Calls after which the table looks."""
 
 
@@ -52,8 +52,9 @@ def summary(rows: list[Row]) -> str:
     """Return the tables of each mark, then calls at infeasible designs and failures."""
     kept = [r for r in _latest(rows) if r["stop"] != "skipped"]
     methods = [m for m in METHOD_NAMES if any(r["method"] == m for r in kept)]
-    parts = []
-    for mark in MARKS:
+    parts: list[str] = []
+    most = max((r["budget"] for r in kept), default=0)
+    for mark in [mark for mark in MARKS if mark <= most]:
         lines, first = [], dict.fromkeys(methods, 0)
         for name in dict.fromkeys(r["problem"] for r in kept):
             gaps = {m: _gap(_of(kept, name, m), name, mark) for m in methods}

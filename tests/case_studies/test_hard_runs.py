@@ -71,4 +71,4 @@ def test_a_real_simulator_with_a_penalty() -> None:
     )
     [found] = simulators.run_task({**task, "budget": 40})
     assert (found["calls"], found["infeasible_share"], found["failed"]) == (40, 0, 0)
-    assert "After 50 calls" in simulators.summary([found])
+    assert "After 25 calls" in simulators.summary([found])
