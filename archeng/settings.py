@@ -45,6 +45,8 @@ HandlerName = Literal[
     "lexicographic",
     "epsilon-lexicographic",
     "one-plus-one-ach",
+    "xcma-es-ach",
+    "mu-lambda-ach",
 ]
 
 HANDLER_OPTIONS = MappingProxyType(
@@ -104,9 +106,9 @@ class Settings:
         there to be compared with it: ``arch-nearest`` (repairs to the nearest feasible point
         only [SA22 app:repair]), ``resampling``, ``death-penalty``, ``ap-bch`` (bounds only),
         ``active-set-es``, ``lccmsa-es`` (linear rows only), ``ma-es-ach``,
-        ``one-plus-one-ach``, ``lexicographic``; and ``al``, ``mcr``, ``stochastic-ranking``,
-        ``epsilon-lexicographic``, which simulate designs that violate constraints and need
-        ``simulator_defined_everywhere=True``.""",
+        ``one-plus-one-ach``, ``xcma-es-ach``, ``lexicographic``; and ``al``, ``mcr``,
+        ``stochastic-ranking``, ``epsilon-lexicographic``, ``mu-lambda-ach``, which simulate
+        designs that violate constraints and need ``simulator_defined_everywhere=True``.""",
     )
     handler_options: Mapping[str, Any] = _setting(
         dict,

@@ -15,10 +15,12 @@ from archeng.handlers.box_penalty import BoxPenalty
 from archeng.handlers.lagrangian import AugmentedLagrangian
 from archeng.handlers.linear_self_adaptation import LinearSelfAdaptation
 from archeng.handlers.matrix_adaptation import MatrixAdaptation
+from archeng.handlers.modified_cma import ModifiedCma
 from archeng.handlers.one_plus_one import OnePlusOne
 from archeng.handlers.orders import EpsilonLexicographic, Lexicographic
 from archeng.handlers.rank_based import MultipleConstraintRanking, StochasticRanking
 from archeng.handlers.resampling import DeathPenalty, Resampling
+from archeng.handlers.xcma import Xcma
 
 __all__ = [
     "ActiveSet",
@@ -33,6 +35,7 @@ __all__ = [
     "Lexicographic",
     "LinearSelfAdaptation",
     "MatrixAdaptation",
+    "ModifiedCma",
     "MultipleConstraintRanking",
     "NoOptions",
     "OnePlusOne",
@@ -41,5 +44,6 @@ __all__ = [
     "Resampling",
     "Search",
     "StochasticRanking",
+    "Xcma",
     "as_it_is",
 ]

@@ -19,11 +19,13 @@ from archeng.handlers import (
     Lexicographic,
     LinearSelfAdaptation,
     MatrixAdaptation,
+    ModifiedCma,
     MultipleConstraintRanking,
     OnePlusOne,
     RepairsMany,
     Resampling,
     StochasticRanking,
+    Xcma,
 )
 from archeng.model import FeasibleSet
 from archeng.outcomes import Limits
@@ -49,6 +51,8 @@ HANDLERS: Mapping[str, Callable[[HandlerParts], Handler[Any]]] = {
     "ap-bch": BoxPenalty,
     "active-set-es": ActiveSet,
     "one-plus-one-ach": OnePlusOne,
+    "xcma-es-ach": Xcma,
+    "mu-lambda-ach": ModifiedCma,
     "al": AugmentedLagrangian,
     "mcr": MultipleConstraintRanking,
     "stochastic-ranking": StochasticRanking,

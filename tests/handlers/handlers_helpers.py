@@ -23,6 +23,7 @@ OUTSIDE: tuple[HandlerName, ...] = (
     "mcr",
     "stochastic-ranking",
     "epsilon-lexicographic",
+    "mu-lambda-ach",
 )
 INSIDE: tuple[HandlerName, ...] = tuple(h for h in HANDLERS if h not in OUTSIDE)
 SINGLES: tuple[HandlerName, ...] = ("active-set-es", "one-plus-one-ach")

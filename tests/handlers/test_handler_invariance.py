@@ -134,6 +134,8 @@ AFFINE: tuple[HandlerName, ...] = (
     "lexicographic",
     "epsilon-lexicographic",
     "one-plus-one-ach",
+    "xcma-es-ach",
+    "mu-lambda-ach",
 )
 
 

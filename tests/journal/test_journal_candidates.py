@@ -64,6 +64,8 @@ def simulated_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
                 "ma-es-ach",
                 "epsilon-lexicographic",
                 "one-plus-one-ach",
+                "xcma-es-ach",
+                "mu-lambda-ach",
             )
         ),
     ],

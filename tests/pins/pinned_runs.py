@@ -258,6 +258,10 @@ RUNS: Mapping[str, Callable[[], Designs]] = {
     "one-plus-one-ach": lambda: solved(
         disc(), bowl, 80, seed=13, settings=handler("one-plus-one-ach")
     ),
+    "xcma-es-ach": lambda: solved(disc(), bowl, 100, seed=13, settings=handler("xcma-es-ach")),
+    "mu-lambda-ach": lambda: solved(
+        disc(), bowl, 100, seed=13, settings=handler("mu-lambda-ach", **EVERYWHERE)
+    ),
     "ask and tell": lambda: asked(beam(), weld_cost, 80, seed=14),
     "ask and tell paper": lambda: asked(mixture(), bowl, 80, seed=14, settings=PAPER),
     "ask and tell simulated": lambda: asked(beam(), weld, 60, seed=14, simulated=LIMITS),
@@ -279,6 +283,9 @@ RUNS: Mapping[str, Callable[[], Designs]] = {
     ),
     "resume one-plus-one-ach": lambda: resumed(
         disc(), bowl, 60, 29, seed=16, settings=handler("one-plus-one-ach")
+    ),
+    "resume xcma-es-ach": lambda: resumed(
+        disc(), bowl, 80, 41, seed=16, settings=handler("xcma-es-ach")
     ),
     "resume ap-bch": lambda: resumed(box(), bowl, 80, 41, seed=16, settings=handler("ap-bch")),
     "nlp": lambda: from_nlp(60, seed=17),

@@ -101,6 +101,8 @@ OTHERS: tuple[HandlerName, ...] = (
     "lexicographic",
     "epsilon-lexicographic",
     "one-plus-one-ach",
+    "xcma-es-ach",
+    "mu-lambda-ach",
 )
 
 
