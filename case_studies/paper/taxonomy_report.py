@@ -14,7 +14,7 @@ TAKES = "takes"
 TAKEN = 0.1  # distance from the optimum with which a kind of constraint counts as taken
 SAME = 1e-6  # largest difference of runs that are the same
 MODERATE = tuple(kind for kind, condition in CONDITIONS.items() if condition < 1e6)
-CONVEX = "on convex sets"
+LINEAR = "on bounds"
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ EXPLAINED = {
     "declares is handled like by death penalty.",
     ("R", "U"): "Only feasible candidates are simulated here.",
     ("U", "R"): "Here designs that violate constraints are simulated.",
-    ("increasing", CONVEX): "On sets with curved boundaries the repair looks for the intersection "
+    ("increasing", LINEAR): "On sets with curved boundaries the repair looks for the intersection "
     "of the violated ones first; whether its solver finds that depends on the formula. Transformed "
-    "rows that are bounds in truth, and factors, change nothing.",
+    "rows that are bounds in truth, and factors, change nothing to 1e-6.",
     ("affine", "in distribution"): "`Settings.paper()` has the symmetric root of C, which turns "
     "the samples of a seed: the law of the runs is the same, the runs are not.",
     ("active-set-es", "affine"): "The publication is isotropic in the given coordinates. Here the "
@@ -171,7 +171,7 @@ def _increasing(rows: Sequence[Row]) -> str:
     f = _pick(rows, OF_F)
     bounds = [r for r in found if str(r["check"]) != "g09"]
     if all(_same(r) for r in f):
-        return CONVEX if all(_same(r) for r in bounds) else "of f only"
+        return LINEAR if all(_same(r) for r in bounds) else "of f only"
     return NOT
 
 

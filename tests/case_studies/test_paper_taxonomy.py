@@ -56,7 +56,7 @@ def test_cells_say_what_was_run() -> None:
     ("change", "check", "increasing", "affine"),
     [
         ("f cube", "g09", "x", "affine"),
-        ("g exp", "g09", "on convex sets", "affine"),
+        ("g exp", "g09", "on bounds", "affine"),
         ("g exp", "rotated ellipsoid", "of f only", "affine"),
         ("affine, condition 10", "g09", "increasing", "x"),
         ("affine, condition 1e6", "g09", "increasing", "affine"),  # rounding alone may do it
