@@ -36,6 +36,7 @@ from archeng.surrogate.priors import (
     transforms_for,
 )
 from archeng.surrogate.sums import Sum
+from archeng.surrogate.wide import WIDE
 
 
 class SmoothModel(Protocol):
@@ -114,6 +115,10 @@ class ModelKind(Protocol):
 
 KINDS: tuple[ModelKind, ...] = PRIORS
 """The kinds of models of the objective, in the order in which they are tried."""
+
+
+def kinds_for(n: int) -> tuple[ModelKind, ...]:
+    return KINDS if n < c.MANY else WIDE
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,12 +220,13 @@ def choose(data: Data, transforms: Sequence[Transform] | None = None) -> Choice 
 
 def _directly(data: Data, transforms: Sequence[Transform] | None) -> Choice | None:
     """Return the best model of the normalised objectives as such."""
-    cheap = [kind for kind in KINDS if not kind.costly]
+    kinds = kinds_for(data.A.shape[1])
+    cheap = [kind for kind in kinds if not kind.costly]
     best = _best(None, data, cheap, transforms or transforms_for(data.y))
     if best is None:
         return None
     only = (best.transform,)
-    best = _best(best, data, [kind for kind in KINDS if kind.costly], only)
+    best = _best(best, data, [kind for kind in kinds if kind.costly], only)
     return best and _best(best, data, best.kind.noisier(), only)
 
 
@@ -233,19 +239,20 @@ def chosen(
     more than a linear model.
     """
     p, n = data.A.shape
-    if p < n + 2:
+    least = n + 2 if n < c.MANY else 4
+    if p < least:
         return selection, None, data
     if selection is not None and calls - selection.calls < 1 + p // c.CHOICE_KEPT:
         used = data.trimmed() if selection.trimmed else data
         choice = _chosen_again(used, selection)
-        if choice is not None and len(used.y) >= n + 2:
+        if choice is not None and len(used.y) >= least:
             return selection, choice, used
     used, choice = data, choose(data)
     if choice is None:
         return None, None, data
     if choice.score > c.SCORE_POOR:
         better = data.trimmed()
-        if len(better.y) >= n + 3:
+        if len(better.y) >= least + 1:
             other = choose(better)
             if other is not None and other.score < choice.score - c.SCORE_MUCH_BETTER:
                 used, choice = better, other
@@ -263,7 +270,7 @@ def chosen(
 def _chosen_again(data: Data, selection: Selection) -> Choice | None:
     """Fit the model that was selected before; None if there is no such kind, or it does not fit."""
     own = by_formula(data)
-    kinds = KINDS if own is None else (own, *KINDS)
+    kinds = kinds_for(data.A.shape[1]) if own is None else (own, *kinds_for(data.A.shape[1]))
     kind = next((kind for kind in kinds if kind.name == selection.kind), None)
     transform = next((t for t in TRANSFORMS if t.name == selection.transform), None)
     if kind is None or transform is None:

@@ -75,6 +75,10 @@ SCORE_MUCH_BETTER = math.log(10)  # By how much the score of a model without the
 CHOICE_KEPT = 6  # A choice of p designs is kept for 1 + p // this many calls
 CONVEX_ROUNDING = 1e-3  # Negative curvature that is rounding, relative to the largest curvature
 
+MANY = 18
+import os
+SHARE = float(os.environ.get("SHARE","0.3"))
+MANY_WINDOW = 6
 # -- data: designs of a model ------------------------------------------------------------------
 DATA_GAP = 0.02  # Least distance between two designs, relative to their distance from the centre
 DATA_CLOSE = 1e-4  # Designs nearer to the centre than this, in deviations, ...

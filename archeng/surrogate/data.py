@@ -252,6 +252,8 @@ def most_designs(n: int) -> int:
     A fifth more than a quadratic has coefficients, as long as that is cheap.
     """
     coefficients = (n + 1) * (n + 2) // 2
+    if n >= c.MANY:
+        return int(c.MANY_WINDOW * n)
     return max(2 * n + 3, min(int(c.DATA_SURPLUS * coefficients) + 2, c.DATA_MOST))
 
 

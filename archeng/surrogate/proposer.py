@@ -21,6 +21,7 @@ from archeng.surrogate.minimise import Minimum, lowest
 from archeng.surrogate.models import without_limits
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.taught import needs_arch, taught_or_chosen
+from archeng.surrogate.wide import WideFit
 from archeng.surrogate.trust import ProposalKind, Trust, beside, trust_without_proposal
 
 
@@ -245,6 +246,8 @@ def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> Sm
             return formula.fitted().random(view.rng)
         return linear(data.A, data.y, view.rng)
     if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
+        if isinstance(choice.fit, WideFit) and kind is ProposalKind.EXPLOIT:
+            return choice.fit.random(view.rng, c.SHARE)
         return choice.fit.model
     z = choice.transform.apply(data.y)
     explored = choice.kind.exploring().refit(data.kernels, z, choice.fit.noise, None)
