@@ -117,8 +117,9 @@ KINDS: tuple[ModelKind, ...] = PRIORS
 """The kinds of models of the objective, in the order in which they are tried."""
 
 
-def kinds_for(n: int) -> tuple[ModelKind, ...]:
-    return KINDS if n < c.MANY else WIDE
+def _kinds_for(data: Data) -> tuple[ModelKind, ...]:
+    """Return the kinds of models that are tried."""
+    return WIDE if data.wide else KINDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +221,7 @@ def choose(data: Data, transforms: Sequence[Transform] | None = None) -> Choice 
 
 def _directly(data: Data, transforms: Sequence[Transform] | None) -> Choice | None:
     """Return the best model of the normalised objectives as such."""
-    kinds = kinds_for(data.A.shape[1])
+    kinds = _kinds_for(data)
     cheap = [kind for kind in kinds if not kind.costly]
     best = _best(None, data, cheap, transforms or transforms_for(data.y))
     if best is None:
@@ -239,7 +240,7 @@ def chosen(
     more than a linear model.
     """
     p, n = data.A.shape
-    least = n + 2 if n < c.MANY else 4
+    least = c.WIDE_FEWEST if data.wide else n + 2
     if p < least:
         return selection, None, data
     if selection is not None and calls - selection.calls < 1 + p // c.CHOICE_KEPT:
@@ -252,7 +253,7 @@ def chosen(
         return None, None, data
     if choice.score > c.SCORE_POOR:
         better = data.trimmed()
-        if len(better.y) >= least + 1:
+        if len(better.y) > least:
             other = choose(better)
             if other is not None and other.score < choice.score - c.SCORE_MUCH_BETTER:
                 used, choice = better, other
@@ -270,7 +271,8 @@ def chosen(
 def _chosen_again(data: Data, selection: Selection) -> Choice | None:
     """Fit the model that was selected before; None if there is no such kind, or it does not fit."""
     own = by_formula(data)
-    kinds = kinds_for(data.A.shape[1]) if own is None else (own, *kinds_for(data.A.shape[1]))
+    kinds = _kinds_for(data)
+    kinds = kinds if own is None else (own, *kinds)
     kind = next((kind for kind in kinds if kind.name == selection.kind), None)
     transform = next((t for t in TRANSFORMS if t.name == selection.transform), None)
     if kind is None or transform is None:

@@ -75,10 +75,21 @@ SCORE_MUCH_BETTER = math.log(10)  # By how much the score of a model without the
 CHOICE_KEPT = 6  # A choice of p designs is kept for 1 + p // this many calls
 CONVEX_ROUNDING = 1e-3  # Negative curvature that is rounding, relative to the largest curvature
 
-MANY = 18
-import os
-SHARE = float(os.environ.get("SHARE","0.3"))
-MANY_WINDOW = 6
+# -- wide: models in many variables --------------------------------------------------------------
+# Number of variables from which on these are the models of the objective
+WIDE_FROM = 18
+# Prior variance of an interaction, relative to that of a diagonal entry of the Hessian
+WIDE_MIXED = (1e-5, 1e-2, 1.0)
+WIDE_SLOPE = 100.0  # Prior variance of the slopes' part of the values, relative to the Hessian's
+WIDE_SHARE = 0.3  # Share of a random deviation in the models that are minimised
+WIDE_FEWEST = 4  # Designs that such a model is fitted to, at least
+# Designs that it is fitted to at most, for each variable, but not more than so many, ...
+WIDE_DESIGNS, WIDE_MOST = 6, 600
+WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
+# After a miss the trust region shrinks with the power (so many) / n of what it does in few
+# variables: one value says little about a model that does not know all slopes
+WIDE_SLOWER = 8
+
 # -- data: designs of a model ------------------------------------------------------------------
 DATA_GAP = 0.02  # Least distance between two designs, relative to their distance from the centre
 DATA_CLOSE = 1e-4  # Designs nearer to the centre than this, in deviations, ...

@@ -86,6 +86,7 @@ class Data:
     outputs: OutputData | None = None  # of models with formulas
     teachers: tuple[Teacher, ...] = ()  # the nearest rows of others; their points are v, too
     own: int | None = None  # how many of the rows, the first ones, are ours; None: all
+    wide: bool = False  # whether models in many variables are fitted
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -134,10 +135,12 @@ def select(
     formulas: Formulas | None = None,
     most: int | None = None,
     taught: bool = False,
+    wide: bool = False,
 ) -> Data | None:
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
-    ``taught``: teachers may help with the models. None if neither the objectives nor the simulated
+    ``taught``: teachers may help with the models; ``wide``: if there are neither these nor
+    formulas, models in many variables are fitted, to more designs. None if neither the objectives nor the simulated
     constraints differ.
     """
     usable = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
@@ -147,7 +150,11 @@ def select(
     distances = np.sqrt(np.sum(u**2, axis=1))
     informative = _informative(distances, f)
     u, f, distances = u[informative], f[informative], distances[informative]
-    chosen = _net(u, distances, most or most_designs(u.shape[1]))
+    n = u.shape[1]
+    wide = wide and n >= c.WIDE_FROM and formulas is None and not past.teachers
+    if wide:
+        most = most or most_designs_in_many(n)
+    chosen = _net(u, distances, most or most_designs(n), c.WIDE_NET if wide else 2.0)
     f, u = f[chosen], u[chosen]
     taken = past.taken(np.flatnonzero(usable)[informative][chosen])
     simulated = taken.simulated
@@ -173,7 +180,8 @@ def select(
         X = frame.designs(taken.points)
         outputs = OutputData(formulas, X, taken.outputs, step, taken.slopes, lessons)
     teachers = tuple(replace(t, points=t.points / scale) for t in teachers)
-    return Data(u / scale, (f - best) / spread, scale, best, spread, simulated, outputs, teachers)
+    A, y = u / scale, (f - best) / spread
+    return Data(A, y, scale, best, spread, simulated, outputs, teachers, wide=wide)
 
 
 def _nearest_rows(frame: Frame, past: PastCalls) -> tuple[Teacher, ...]:
@@ -252,14 +260,20 @@ def most_designs(n: int) -> int:
     A fifth more than a quadratic has coefficients, as long as that is cheap.
     """
     coefficients = (n + 1) * (n + 2) // 2
-    if n >= c.MANY:
-        return int(c.MANY_WINDOW * n)
     return max(2 * n + 3, min(int(c.DATA_SURPLUS * coefficients) + 2, c.DATA_MOST))
 
 
-def _net(u: Floats, distances: Floats, most: int) -> Integers:
-    """Positions of the nearest designs that keep a distance from each other."""
-    order = np.argsort(distances, kind="stable")[: 2 * most]
+def most_designs_in_many(n: int) -> int:
+    """Return how many designs a model in many variables is fitted to at most."""
+    return max(2 * n + 3, min(c.WIDE_DESIGNS * n, c.WIDE_MOST))
+
+
+def _net(u: Floats, distances: Floats, most: int, among: float = 2.0) -> Integers:
+    """Positions of the nearest designs that keep a distance from each other.
+
+    They are chosen from the nearest ones, ``among`` times as many.
+    """
+    order = np.argsort(distances, kind="stable")[: int(among * most)]
     near, lengths = u[order], distances[order] ** 2
     squared = lengths[:, None] + lengths[None, :] - 2 * (near @ near.T)
     close = squared <= c.DATA_GAP**2 * lengths  # column: too close to the row

@@ -65,8 +65,7 @@ class Kernels:
         if prior.mixed:
             K = K + (0.5 * prior.mixed) * self.products**2
         if prior.diagonal != prior.mixed:
-            squared = self.A**2
-            K = K + 0.5 * (prior.diagonal - prior.mixed) * (squared @ squared.T)
+            K = K + 0.5 * (prior.diagonal - prior.mixed) * self.diagonal
         return np.asarray(K, dtype=float)
 
     def uneven(self, prior: Prior, variances: Floats) -> Floats:
@@ -95,6 +94,12 @@ class Kernels:
     def products(self) -> Floats:
         """Scalar products (p, p) of the designs."""
         return self.A @ self.A.T
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """Scalar products (p, p) of the squared coordinates."""
+        squared = self.A**2
+        return np.asarray(squared @ squared.T, dtype=float)
 
     @cached_property
     def _monomials(self) -> tuple[Integers, Integers, Floats]:

@@ -21,8 +21,8 @@ from archeng.surrogate.minimise import Minimum, lowest
 from archeng.surrogate.models import without_limits
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.taught import needs_arch, taught_or_chosen
-from archeng.surrogate.wide import WideFit
 from archeng.surrogate.trust import ProposalKind, Trust, beside, trust_without_proposal
+from archeng.surrogate.wide import WideFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,8 @@ class Proposer:
         are looked for. Beside the first one there are at most ``count`` - 1
         others, which are simulated with it.
         """
-        data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
+        formulas = self._repairer.feasible_set.formulas
+        data = select(frame, past, formulas, taught=True, wide=True)
         if data is None:
             return trust, selection, []
         selection, choice, data = taught_or_chosen(data, selection, len(past))
@@ -247,7 +248,7 @@ def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> Sm
         return linear(data.A, data.y, view.rng)
     if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
         if isinstance(choice.fit, WideFit) and kind is ProposalKind.EXPLOIT:
-            return choice.fit.random(view.rng, c.SHARE)
+            return choice.fit.random(view.rng, c.WIDE_SHARE)
         return choice.fit.model
     z = choice.transform.apply(data.y)
     explored = choice.kind.exploring().refit(data.kernels, z, choice.fit.noise, None)

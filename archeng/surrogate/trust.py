@@ -71,6 +71,14 @@ def trust_after(trust: Trust, improved: bool, ratio: float, step: float) -> Trus
     return _leap_if_collapsed(replace(trust, radius=radius, kind=kind, failures=failures))
 
 
+def shrunk_less(before: Trust, after: Trust, n: int) -> Trust:
+    """Return the trust with a region that has shrunk less, as for models in n (many) variables."""
+    if not 0 < after.radius < before.radius:
+        return after
+    power = min(c.WIDE_SLOWER / n, 1.0)
+    return replace(after, radius=before.radius * (after.radius / before.radius) ** power)
+
+
 def beside(trust: Trust, count: int) -> Iterator[Trust]:
     """Yield what else is proposed in a batch of ``count`` designs, more often than that.
 
