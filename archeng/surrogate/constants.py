@@ -34,8 +34,9 @@ TRUST_INSIDE = 0.05  # A step shorter than this, in radii, ends inside the trust
 # Radii of the regions whose minima are proposed with another one, in its radius
 BATCH_RADII = (3.0, 1 / 3)
 # Proposals far away that find nothing better, before the region has collapsed; after that there may
-# be one more for every two variables
+# be one more for every two variables, of so many at most
 LEAPS = 4
+LEAPS_MANY = 40
 
 # -- rounds: how many proposals, and when -----------------------------------------------------
 # Proposals in a row without improvement that end the longest round; plus one per variable
@@ -88,7 +89,7 @@ WIDE_DESIGNS, WIDE_MOST = 6, 600
 WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
 # After a miss the trust region shrinks with the power (so many) / n of what it does in few
 # variables: one value says little about a model that does not know all slopes
-WIDE_SLOWER = 8
+WIDE_SLOWER = 20
 
 # -- data: designs of a model ------------------------------------------------------------------
 DATA_GAP = 0.02  # Least distance between two designs, relative to their distance from the centre

@@ -140,8 +140,8 @@ def select(
     """Take the nearest designs to the centre, nearly coincident ones once, not too many.
 
     ``taught``: teachers may help with the models; ``wide``: if there are neither these nor
-    formulas, models in many variables are fitted, to more designs. None if neither the objectives nor the simulated
-    constraints differ.
+    formulas, models in many variables are fitted, to more designs. None if neither the objectives
+    nor the simulated constraints differ.
     """
     usable = np.abs(past.objectives) < c.DATA_HUGE  # not NaN either
     if not usable.any():

@@ -122,7 +122,7 @@ def first_state(search: ArchSearch, width: int = 1) -> AssistedSearch:
     n = search.distribution.n
     times = search.population_size // suitable_population_size(n, width)
     patience = max(longest_round(n) // max(times // 2, 1), 1)
-    trust = Trust(most_leaps=c.LEAPS + n // 2)
+    trust = Trust(most_leaps=c.LEAPS + min(n, c.LEAPS_MANY) // 2)
     return AssistedSearch(
         **vars(search),
         sigma=search.distribution.sigma,

@@ -7,10 +7,10 @@ the unit matrix plus a random rest:
 .. math:: s(v) = c + \tfrac h2 |v|^2 + g^T v + \tfrac12 v^T R v, \qquad
           g \sim N(0, \tau I), \; R_{ij} \sim N(0, V_{ij})
 
-Only c and h are free. So two designs are a beginning, n + 2 are enough for a ball, and 2 n + 1 for any
-sum of parabolas along the variables (V small off the diagonal). Weights w, c and h solve the
-saddle-point system of kernel interpolation (:mod:`archeng.surrogate.fit`), which is no larger than
-the number of designs:
+Only c and h are free. So few designs are a beginning, n + 2 nearly enough for a ball, and
+2 n + 1 for any sum of parabolas along the variables (V small off the diagonal). Weights w, c and h solve
+the saddle-point system of kernel interpolation (:mod:`archeng.surrogate.fit`), which is hardly
+larger than the number of designs:
 
 .. math::
 
