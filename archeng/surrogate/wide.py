@@ -8,9 +8,9 @@ the unit matrix plus a random rest:
           g \sim N(0, \tau I), \; R_{ij} \sim N(0, V_{ij})
 
 Only c and h are free. So few designs are a beginning, n + 2 nearly enough for a ball, and
-2 n + 1 for any sum of parabolas along the variables (V small off the diagonal). Weights w, c and h solve
-the saddle-point system of kernel interpolation (:mod:`archeng.surrogate.fit`), which is hardly
-larger than the number of designs:
+2 n + 1 for any sum of parabolas along the variables (V small off the diagonal). Weights w, c and h
+solve the saddle-point system of kernel interpolation (:mod:`archeng.surrogate.fit`), which is
+hardly larger than the number of designs:
 
 .. math::
 

@@ -41,7 +41,7 @@ def unit(A: Floats) -> Floats:
 
 @few
 @given(seed=seeds)
-def test_a_ball_is_nearly_known_from_n_and_two_designs_parabolas_from_twice_as_many(
+def test_what_few_designs_tell_of_a_ball_and_of_parabolas(
     seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def test_a_ball_is_nearly_known_from_n_and_two_designs_parabolas_from_twice_as_m
         fit = prior.refit(Kernels(A), f(A), 0.0, None)
         assert fit is not None
         scale, truth = np.ptp(f(A)), f(elsewhere)
-        for model, most in ((fit.model, 0.06), (fit.random(rng, c.WIDE_SHARE), 0.12)):
+        for model, most in ((fit.model, 0.15), (fit.random(rng, c.WIDE_SHARE), 0.2)):
             errors = values(model, elsewhere) - truth
             assert np.sqrt(np.mean(errors**2)) < most * scale
 
