@@ -36,7 +36,7 @@ BATCH_RADII = (3.0, 1 / 3)
 # Proposals far away that find nothing better, before the region has collapsed; after that there may
 # be one more for every two variables, of so many at most
 LEAPS = 4
-LEAPS_MANY = 40
+LEAPS_MANY = 40  # Variables that count for these leaps at most
 
 # -- rounds: how many proposals, and when -----------------------------------------------------
 # Proposals in a row without improvement that end the longest round; plus one per variable
