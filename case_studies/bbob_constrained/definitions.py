@@ -127,6 +127,8 @@ class Definition:
         COCO's feasible design to start from.
     x, f, g : casadi.SX
         The design (n,), the objective and the rows (m,) as formulas of it: g <= 0 is feasible.
+    of_z : casadi.Function
+        The objective before space is bent: of z (n,), of the design itself for the linear slope.
     """
 
     function: int
@@ -141,6 +143,7 @@ class Definition:
     x: ca.SX
     f: ca.SX
     g: ca.SX
+    of_z: ca.Function
 
     @property
     def name(self) -> str:
@@ -175,15 +178,17 @@ def definition(function: int, n: int, instance: int) -> Definition:
     seed = function + CENTRE_STEP * instance
     x = ca.SX.sym("x", n)
     z = _bent(index, x - optimum)
-    at = x if KINDS[index] == "linear slope" else z
-    raw, gradient = _objective(KINDS[index], at, seed)
-    f = SCALES[index] * (raw + _offset(function, instance))
+    raw, gradient = _objective(KINDS[index], x, seed)
+    of_z = ca.Function("f", [x], [SCALES[index] * (raw + _offset(function, instance))])
+    f = of_z(x if KINDS[index] == "linear slope" else z)
     p = _feasible_direction(gradient, optimum, seed)
     A, b = _rows(function, instance, p)
     start = _start(ca.Function("z", [x], [z]), p, optimum)
     g = ca.mtimes(ca.DM(A), z) - b
     f_opt = float(ca.Function("f", [x], [f])(optimum))
-    return Definition(function, n, instance, KINDS[index], optimum, f_opt, A, b, start, x, f, g)
+    return Definition(
+        function, n, instance, KINDS[index], optimum, f_opt, A, b, start, x, f, g, of_z
+    )
 
 
 def active_rows(function: int, n: int) -> int:

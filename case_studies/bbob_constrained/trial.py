@@ -25,9 +25,16 @@ SLACK = 1e-8
 
 IPOPT = {
     "print_time": False,
-    "ipopt": {"print_level": 0, "sb": "yes", "max_iter": 300, "max_cpu_time": 20.0, "tol": 1e-10},
+    "ipopt": {
+        "print_level": 0,
+        "sb": "yes",
+        "max_iter": 300,
+        "max_cpu_time": 20.0,
+        "tol": 1e-10,
+        "bound_relax_factor": 1e-10,
+    },
 }
-ROW_ERROR = 1e-9
+ROW_ERROR = 1e-8
 """Of IPOPT's solution, relative to the length of a row."""
 
 
