@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-parallel bench-data bench-fidelity bench-hard clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-bbob-constrained bench-parallel bench-data bench-fidelity bench-hard clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -133,6 +133,10 @@ bench-parallel: setup  ## time and calls to a target at widths 1 to 64, and by t
 bench-noise: setup  ## true value of the returned design under noise, beside other packages (hours; goes on where it stopped), into docs/benchmarks/noise
 	$(PIP) install --quiet --editable '.[bench]'
 	$(BIN)/python -m case_studies.noise --jobs $(JOBS) --out docs/benchmarks/noise
+
+bench-bbob-constrained: setup  ## COCO's suite bbob-constrained with 30 n calls, beside other packages (hours; goes on where it stopped), into docs/benchmarks/bbob_constrained
+	$(PIP) install --quiet --editable '.[bench]'
+	$(BIN)/python -m case_studies.bbob_constrained --jobs $(JOBS)
 
 bench-sampling: setup  ## how evenly feasible sets are sampled, and how fast
 	$(BIN)/python -m case_studies.benchmarks.sampling

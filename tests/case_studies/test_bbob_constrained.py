@@ -134,5 +134,5 @@ def test_cocopp_reads_the_log(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         import cocopp
 
-        (found,) = cocopp.load(str(folder)).values() if hasattr(cocopp, "load") else ()
+        found = cocopp.load(str(folder))
     assert found[0].dim == 2
