@@ -129,6 +129,8 @@ class Definition:
         The design (n,), the objective and the rows (m,) as formulas of it: g <= 0 is feasible.
     of_z : casadi.Function
         The objective before space is bent: of z (n,), of the design itself for the linear slope.
+    bend : casadi.Function
+        z (n,) of a design.
     """
 
     function: int
@@ -144,6 +146,7 @@ class Definition:
     f: ca.SX
     g: ca.SX
     of_z: ca.Function
+    bend: ca.Function
 
     @property
     def name(self) -> str:
@@ -183,12 +186,12 @@ def definition(function: int, n: int, instance: int) -> Definition:
     f = of_z(x if KINDS[index] == "linear slope" else z)
     p = _feasible_direction(gradient, optimum, seed)
     A, b = _rows(function, instance, p)
-    start = _start(ca.Function("z", [x], [z]), p, optimum)
+    bend = ca.Function("z", [x], [z])
+    start = _start(bend, p, optimum)
     g = ca.mtimes(ca.DM(A), z) - b
     f_opt = float(ca.Function("f", [x], [f])(optimum))
-    return Definition(
-        function, n, instance, KINDS[index], optimum, f_opt, A, b, start, x, f, g, of_z
-    )
+    kind = KINDS[index]
+    return Definition(function, n, instance, kind, optimum, f_opt, A, b, start, x, f, g, of_z, bend)
 
 
 def active_rows(function: int, n: int) -> int:
