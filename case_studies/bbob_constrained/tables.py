@@ -62,7 +62,7 @@ def summary(rows: list[Row]) -> str:
     ]  # fmt: skip
     errors = sorted(
         {f"- {r['method']}, f{r['function']:03d}, n = {r['n']}: {r['error']}"
-         for r in kept if r["error"]}
+         for r in kept if r["error"] and r["stop"] == "ended"}
     )  # fmt: skip
     if errors:
         parts += ["### Errors", "\n".join(errors[:30])]

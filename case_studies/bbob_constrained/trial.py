@@ -128,7 +128,8 @@ def run_task(task: Task) -> list[Row]:
         except Finished:
             pass
         except Exception as raised:
-            error = f"{type(raised).__name__}: {raised}"[:200]
+            if log.stop == "ended":  # else only what the end of the run has led to
+                error = f"{type(raised).__name__}: {raised}"[:200]
     overhead = log.overhead_ms()
     result = judged(of, log)
     claimed = found is not None and bool(found.success)
