@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from case_studies.paper.__main__ import main
+from case_studies.paper.active_set import PRESETS
 from case_studies.paper.results import read_rows
 
 pytestmark = pytest.mark.slow
@@ -64,9 +65,11 @@ def test_nearest_only_splits_the_eigenvalues(tmp_path: Path) -> None:
 
 def test_active_set_with_each_preset(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, "active-set", "--only", "problem=g04")
-    assert {r["preset"] for r in rows} == {"paper", "default", "active-set-es"}
+    assert {r["preset"] for r in rows} == set(PRESETS)
     for row in rows:
-        assert row["infeasible_calls"] == 0
+        assert (row["infeasible_calls"] > 0) == (row["preset"] == "mu-lambda-ach")
+        if row["preset"] == "mu-lambda-ach":  # it may be slow to the end
+            continue
         assert (
             row["iterations_1e-4"] <= row["calls_1e-4"] <= row["calls_1e-8"] == row["evaluations"]
         )
