@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 SEEDS ?= 25
 JOBS ?= 2
 
-.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-bbob-constrained bench-parallel bench-data bench-fidelity bench-hard clean
+.PHONY: help setup demo test test-fast browser lint format paper-quick paper bench-cec2006-active bench-repair bench-overhead bench-surrogate bench-calls bench-peers bench-import bench-runtime bench-random-models bench-sampling bench-claims bench-greybox bench-discrete bench-flowsheet bench-noise bench-dimension bench-bbob-constrained bench-parallel bench-data bench-fidelity bench-hard clean
 
 help:  ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 24
@@ -129,6 +129,10 @@ bench-flowsheet: setup  ## models with many equalities: calls, set-up time and o
 
 bench-parallel: setup  ## time and calls to a target at widths 1 to 64, and by the clock with threads and Dask (half an hour; goes on where it stopped), into docs/benchmarks/parallel
 	$(BIN)/python -m case_studies.parallel all --jobs 1 --out docs/benchmarks/parallel
+
+bench-dimension: setup  ## 20 to 1000 variables: calls, time per call and per repair, beside other packages (40 minutes; goes on where it stopped), into docs/benchmarks/dimension
+	$(PIP) install --quiet --editable '.[bench]'
+	$(BIN)/python -m case_studies.dimension all --jobs 1 --out docs/benchmarks/dimension
 
 bench-noise: setup  ## true value of the returned design under noise, beside other packages (hours; goes on where it stopped), into docs/benchmarks/noise
 	$(PIP) install --quiet --editable '.[bench]'
