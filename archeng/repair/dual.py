@@ -7,7 +7,8 @@ rows are :math:`A q - G u` with the Gram matrix :math:`G = A W^{-1} A^T` of the 
 multiplier. The **active rows** S are guessed, :math:`G_{SS} u_S = (A q - b)_S` is solved, rows with
 a multiplier of the wrong sign leave and rows that the step violates join, all at once, until
 nothing changes [HIK02]: a semismooth Newton method, which takes a few iterations where a method
-that changes one row at a time takes as many as there are active rows. It need not end. Then DAQP
+that changes one row at a time takes as many as there are active rows. It need not end. Then
+the same is done in proximal steps [R76], and if they do not settle either, DAQP
 solves the program of all rows that were ever active; its rows are those of a root of G, so its size
 is their number, and not n.
 
@@ -23,6 +24,8 @@ s           1 at the upper limit, -1 at the lower, 0 else          ``side``
 
 [HIK02] M. Hintermueller, K. Ito, K. Kunisch, The Primal-Dual Active Set Strategy as a Semismooth
 Newton Method, SIAM Journal on Optimization 13(3), 865-888, 2002, doi:10.1137/S1052623401383558.
+[R76] R. T. Rockafellar, Monotone Operators and the Proximal Point Algorithm, SIAM Journal on
+Control and Optimization 14(5), 877-898, 1976, doi:10.1137/0314056.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ _OUTSIDE = 1e-12  # violation of a row at which it joins, relative to the step
 _ITERATIONS = 30  # before DAQP is asked
 _FEWER = 20  # before a program that may have no solution is given up
 _PRICE = 1e3  # multipliers beyond which rows hardly have a common point, relative to the step
+_DELTA, _LEAST_DELTA = 0.03, 1e-6  # regularisation of G, whose diagonal is near 1
+_SHRINK = 0.5  # of the regularisation, from one proximal step to the next
+_CENTRES = 30  # proximal steps before DAQP is asked
 _REFINED = 2  # steps of iterative refinement
 _RIDGE = 1e-13  # added to the diagonal of G where rows depend on each other, relative to it
 _RANK = 1e-12  # relative eigenvalues of G that count as zero
@@ -96,7 +102,41 @@ def solve(program: Program, free: Floats, begin: Floats, brief: bool = False) ->
         side = after
     if brief:
         return DualAnswer(free, np.zeros(len(low)), free_rows)
-    return _by_daqp(known, program, free, free_rows)
+    answer = _proximal(known, program, free, free_rows)
+    return _by_daqp(known, program, free, free_rows) if answer is None else answer
+
+
+def _proximal(
+    known: _Known, program: Program, free: Floats, free_rows: Floats
+) -> DualAnswer | None:
+    r"""Solve with G + delta I in the place of G, again and again around another centre c [R76].
+
+    Active rows are then at :math:`b + \delta (u - c)`: multipliers do not grow without limit where
+    rows nearly depend on each other, so the active rows settle. None if they do not.
+    """
+    low, high, centre = program.low, program.high, np.zeros(len(program.low))
+    side = np.zeros(len(low))
+    side[free_rows > high], side[free_rows < low] = 1.0, -1.0
+    delta = _DELTA
+    for _ in range(_CENTRES):
+        for _ in range(_ITERATIONS):
+            u, d, Ad = known.regularised(side, centre, delta, free, free_rows)
+            outside = _OUTSIDE * (1.0 + float(np.abs(d).max()))
+            moved = Ad + delta * centre
+            after = np.where(u * side < 0, 0.0, side)
+            after[(side == 0) & (moved > high + outside)] = 1.0
+            after[(side == 0) & (moved < low - outside)] = -1.0
+            if np.array_equal(after, side):
+                break
+            side = after
+        else:
+            return None
+        apart = np.where(side > 0, Ad - high, low - Ad)[side != 0]
+        violated = np.maximum(Ad - high, low - Ad)[side == 0]
+        if max(np.abs(apart).max(initial=0.0), violated.max(initial=0.0)) <= outside:
+            return DualAnswer(d, u, Ad)
+        centre, delta = u, max(_SHRINK * delta, _LEAST_DELTA)
+    return None
 
 
 class _Known:
@@ -156,6 +196,31 @@ class _Known:
             Ad = program.rows(d)
             gap = Ad[active] - aim
         u = np.zeros(m)
+        u[active] = own[at]
+        return u, d, Ad
+
+    def regularised(
+        self, side: Floats, centre: Floats, delta: float, free: Floats, free_rows: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return multipliers (m,), step and rows of the regularised program of the active rows."""
+        program, active = self._program, np.flatnonzero(side)
+        u = np.zeros(len(side))
+        if not len(active):
+            return u, free, free_rows
+        self.learn(active)
+        at = self.place[active]
+        aim = np.where(side[active] > 0, program.high[active], program.low[active])
+        gram = self.gram[np.ix_(at, at)]
+        gram.flat[:: len(gram) + 1] += delta
+        factor = _cholesky(gram)
+        own, c = np.zeros(len(self.rows)), centre[active]
+        gap = free_rows[active] - aim + delta * c
+        d, Ad = free, free_rows
+        for _ in range(1 + _REFINED):
+            own[at] += _cho_solve(factor, gap)
+            d = self.step(own, free)
+            Ad = program.rows(d)
+            gap = Ad[active] - aim - delta * (own[at] - c)
         u[active] = own[at]
         return u, d, Ad
 

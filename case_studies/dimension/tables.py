@@ -122,7 +122,8 @@ def repair_summary(rows: list[Row]) -> str:
     text = (
         "Processor time of a repair in milliseconds, n variables and n sparse rows (and the n "
         "bounds), samples of a search whose mean lies on the boundary: median and worst of 20 (of "
-        "fewer where they take more than 10 s). `before` is the same repair without the structure of metric and rows, as models with up to 150 variables "
+        "fewer where they take more than 10 s). `before` is the same repair without the structure "
+        "of metric and rows, as models with up to 150 variables "
         "have it. Certified: every row holds at the very vector."
     )
     header = ["n", "rows", "metric", "violated / active", "ms", "worst ms", "before, ms", "ratio",

@@ -83,6 +83,18 @@ def test_the_steps_for_many_variables_are_used(monkeypatch: pytest.MonkeyPatch):
     assert isinstance(repairer._sqp._steps, ManySteps)
 
 
+def test_proximal_steps_come_to_the_same_answer(monkeypatch: pytest.MonkeyPatch):
+    many(monkeypatch)
+    fs, settings = compile_model(sparse_model(16, "linear")), Settings(handler="arch-nearest")
+    fast = repairs(fs, metric(16, dense=False), settings=settings)
+    monkeypatch.setattr(dual._Known, "solved", lambda self, a, s, free, rows: (None, free, rows))
+    monkeypatch.setattr(dual, "_by_daqp", None)  # is not needed
+    slow = repairs(fs, metric(16, dense=False), settings=settings)
+    for one, other in zip(fast, slow, strict=True):
+        assert other.feasible
+        assert other.distance_squared == pytest.approx(one.distance_squared, rel=SAME)
+
+
 @pytest.mark.parametrize("dense", [True, False])
 def test_daqp_is_there_where_all_at_once_does_not_end(monkeypatch: pytest.MonkeyPatch, dense: bool):
     many(monkeypatch)
