@@ -340,6 +340,11 @@ class FeasibleSet:
         """Whether all rows hold at these values (m,), exactly; not if one is not finite."""
         return bool(((values >= self.least) & (values <= self.most)).all())
 
+    def holds_at(self, points: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether all rows hold at each of the points (k, n), with real variables only."""
+        values = self.all_rows.many(points)
+        return np.asarray(((values >= self.least) & (values <= self.most)).all(axis=1))
+
     @cached_property
     def least(self) -> Floats:
         """Lower limits (m,) with the largest float in the place of infinity."""

@@ -77,6 +77,12 @@ class FastFunction:
         self._evaluate()
         return self._out[0].copy()  # type: ignore[no-any-return]
 
+    def many(self, arguments: Floats) -> Floats:
+        """Evaluate a function of one vector at each row (k, n), with results (k, m)."""
+        if len(arguments) == 0:
+            return np.zeros((0, self._outputs[0].size))
+        return np.array([self.single(argument) for argument in arguments])
+
     @property
     def failed(self) -> bool:
         """Whether the last call had no result: outputs are then those of an earlier call.

@@ -31,7 +31,7 @@ from archeng.model import FeasibleSet
 from archeng.outcomes import Limits
 from archeng.repair import Repairer
 from archeng.settings import Settings
-from archeng.surrogate import Assisted, MixedAssisted
+from archeng.surrogate import Assisted, MixedAssisted, Relocation
 
 _NAMED = 4  # discrete variables that a message names
 
@@ -39,6 +39,8 @@ _NAMED = 4  # discrete variables that a message names
 def _arch(parts: HandlerParts) -> Handler[Any]:
     if parts.settings.surrogate == "none":
         return Arch(parts)
+    if "alike" in parts.settings.handler_options:
+        return Relocation(parts)
     discrete = parts.repairer.feasible_set.lattice is not None
     return MixedAssisted(parts) if discrete else Assisted(parts)
 

@@ -7,6 +7,7 @@ from archeng.surrogate.evidence import Neighbourhood, Optimality, best_evidence
 from archeng.surrogate.mixed.closing import mixed_evidence
 from archeng.surrogate.mixed.search import MixedAssisted
 from archeng.surrogate.noisy import NoisyState
+from archeng.surrogate.relocation import Relocation
 from archeng.surrogate.rounds import AssistedSearch
 from archeng.surrogate.sensitivity import Gradients, gradients, multipliers
 
@@ -20,6 +21,7 @@ __all__ = [
     "Neighbourhood",
     "NoisyState",
     "Optimality",
+    "Relocation",
     "best_estimated",
     "best_evidence",
     "clipped",
