@@ -11,6 +11,7 @@ the one before may be the next from which it hops (iterated local search with ra
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,9 @@ class Relocation(Handler[RelocationSearch]):
     def _options(self, parts: HandlerParts) -> None:
         self._names = parts.options(AlikeOptions).names
 
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> RelocationSearch:
+    def init(
+        self, distribution: Distribution, anchor: Floats, size: int | None
+    ) -> RelocationSearch:
         """Start at a feasible layout."""
         return RelocationSearch(**vars(plain_search(distribution, anchor, size)), place=anchor)
 
@@ -153,20 +156,19 @@ class Relocation(Handler[RelocationSearch]):
             search = replace(search, base=search.place, base_value=value)
         x = search.place if search.base is None else search.base
         for item in rng.choice(len(self._items), min(c.RELOCATION_HOP, len(self._items)), False):
-            designs = self._drawn(x, int(item), 0.0, rng)
+            (designs,) = self._drawn(x, [int(item)], 0.0, rng)
             gains = model.gains(self._items.places(x), int(item), self._at(designs, int(item)))
             liked = np.argsort(-gains, kind="stable")[: c.RELOCATION_HOP_AMONG]
             if len(liked):
                 x = designs[rng.choice(liked)]
         return replace(search, place=x, value=None, stalled=0, hops=search.hops + 1)
 
-    def _moves(
-        self, x: Floats, model: AlikeModel | None, rng: np.random.Generator
-    ) -> list[Move]:
+    def _moves(self, x: Floats, model: AlikeModel | None, rng: np.random.Generator) -> list[Move]:
         """Return moves of single items, the best by the model first."""
         moves = []
-        for item in rng.permutation(len(self._items))[: c.RELOCATION_POOL].tolist():
-            designs = self._drawn(x, item, c.RELOCATION_LOCAL, rng)
+        items = rng.permutation(len(self._items))[: c.RELOCATION_POOL].tolist()
+        drawn = self._drawn(x, items, c.RELOCATION_LOCAL, rng)
+        for item, designs in zip(items, drawn, strict=True):
             if model is None:
                 moves += [Move(0.0, item, design) for design in designs[:1]]
                 continue
@@ -189,26 +191,37 @@ class Relocation(Handler[RelocationSearch]):
                 x, made = y, made + 1
         return [x] if made > 1 else []
 
-    def _drawn(self, x: Floats, item: int, local: float, rng: np.random.Generator) -> Floats:
-        """Return feasible designs (k, n) that differ from x in one item."""
+    def _drawn(
+        self, x: Floats, items: list[int], local: float, rng: np.random.Generator
+    ) -> list[Floats]:
+        """Return for each of the items feasible designs (k, n) that differ from x in it."""
         count, q = c.RELOCATION_POOL, self._items.index.shape[1]
-        near = 10 ** rng.uniform(*c.RELOCATION_NEAR, (count, 1)) * rng.standard_normal((count, q))
-        here = self._items.places(x)[item]
-        places = np.where(rng.random((count, 1)) < local, here + near, rng.random((count, q)))
-        places = rng.permutation(np.clip(places, 0.0, 1.0))
-        ends = self._items.moved(x, item, places)
+        shape = len(items), count, 1
+        near = 10 ** rng.uniform(*c.RELOCATION_NEAR, shape) * rng.standard_normal((*shape[:2], q))
+        here = self._items.places(x)[items][:, None]
+        anywhere = rng.random((*shape[:2], q))
+        places = np.clip(np.where(rng.random(shape) < local, here + near, anywhere), 0.0, 1.0)
+        ends = np.concatenate(
+            [self._items.moved(x, i, own) for i, own in zip(items, places, strict=True)]
+        )
         good = self._set.holds_at(ends)
-        if not good.all():
-            starts = np.array([self._nearest(x, ends[good], end) for end in ends[~good]])
-            ends[~good] = self._moved_back(starts, ends[~good])
-        return np.asarray(ends[np.any(ends != x, axis=1)])
+        starts = self._nearest(x, ends, good, places)
+        ends[~good] = self._moved_back(starts[~good], ends[~good])
+        new = np.any(ends != x, axis=1)
+        parts = (slice(k * count, (k + 1) * count) for k in range(len(items)))
+        return [ends[part][new[part]] for part in parts]
 
-    def _nearest(self, x: Floats, feasible: Floats, end: Floats) -> Floats:
-        """Return the nearest of x and some feasible designs."""
-        known = np.concatenate((x[None], feasible))
-        scale = self._items.width
-        apart = ((known - end)[:, self._items.index] / scale) ** 2
-        return np.asarray(known[int(np.argmin(apart.sum(axis=(1, 2))))])
+    def _nearest(
+        self, x: Floats, ends: Floats, good: np.ndarray[Any, np.dtype[np.bool_]], places: Floats
+    ) -> Floats:
+        """Return the nearest feasible one (k, n) of the same item, or x if there is none."""
+        starts = np.repeat(x[None], len(ends), axis=0)
+        for k, own in enumerate(places):
+            feasible = k * len(own) + np.flatnonzero(good[k * len(own) : (k + 1) * len(own)])
+            if len(feasible):
+                apart = ((own[:, None] - own[None, feasible - k * len(own)]) ** 2).sum(axis=2)
+                starts[k * len(own) : (k + 1) * len(own)] = ends[feasible[apart.argmin(axis=1)]]
+        return starts
 
     def _moved_back(self, starts: Floats, ends: Floats) -> Floats:
         """Return designs (k, n) on the way from feasible to infeasible ones, near the boundary."""

@@ -22,7 +22,7 @@ from case_studies.wind_farm.number_study import (
     run_number_seed,
 )
 from case_studies.wind_farm.published import TURBINES, scenario
-from case_studies.wind_farm.study import CALLS, Record, Setup, run_seed, setup_for
+from case_studies.wind_farm.study import CALLS, METHODS, Record, Setup, run_seed, setup_for
 
 SEEDS = 10
 NUMBER_SEEDS, NUMBER_CALLS = 5, 1000
@@ -40,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.aim == "cost":
         return _number(parser, options, command_of("wind_farm", argv))
     seeds, calls = QUICK if options.quick else (SEEDS, CALLS)
-    setup = setup_for(options.turbines, options.calls or calls)
+    setup = setup_for(options.turbines, options.calls or calls, options.method)
     out = options.out or Path("out/wind_farm-quick" if options.quick else "out/wind_farm")
-    path = out / f"{setup.turbines}_turbines.json"
+    path = out / f"{setup.turbines}_turbines{_suffix(setup)}.json"
     command = command_of("wind_farm", argv)
     try:
         file = SeedFile(path, Record, {"setup": asdict(setup)}, command, ["py_wake"])
@@ -119,11 +119,15 @@ def _summarise(setup: Setup, records: Sequence[Record], path: Path) -> None:
     print(report.seeds_table(farm, records), end="\n\n")
     print(report.published_table(farm, records), end="\n\n")
     print(report.verdict(farm, records), end="\n\n")
-    layout = path.with_name(f"{setup.turbines}_layout.png")
-    convergence = path.with_name(f"{setup.turbines}_convergence.png")
+    layout = path.with_name(f"{setup.turbines}_layout{_suffix(setup)}.png")
+    convergence = path.with_name(f"{setup.turbines}_convergence{_suffix(setup)}.png")
     layout_figure(farm, records, layout)
     convergence_figure(farm, records, convergence)
     print(f"written: {path.name}, {layout.name}, {convergence.name} in {path.parent}")
+
+
+def _suffix(setup: Setup) -> str:
+    return "" if setup.method == METHODS[0] else f"_{setup.method}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -146,6 +150,12 @@ def _parser() -> argparse.ArgumentParser:
         "--plain", action="store_true", help="with --aim cost: ARCH alone, without models"
     )
     parser.add_argument("--turbines", type=int, choices=TURBINES, default=16, help="size (16)")
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default=METHODS[0],
+        help="with --aim energy: turbines as items that are alike, or ARCH alone (relocation)",
+    )
     return parser
 
 

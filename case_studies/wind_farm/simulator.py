@@ -26,6 +26,7 @@ class MinusAnnualEnergy:
     ----------
     energies_mwh : list of float
         Annual energy of every call so far. In worker processes each worker has its own list.
+    best_mwh : float
     n_infeasible : int
         How many of them were at layouts that violate a constraint.
     """
@@ -33,6 +34,7 @@ class MinusAnnualEnergy:
     def __init__(self, turbines: int = 16) -> None:
         self.turbines = turbines
         self.energies_mwh: list[float] = []
+        self.best_mwh = -np.inf
         self.n_infeasible = 0
 
     @property
@@ -44,6 +46,7 @@ class MinusAnnualEnergy:
         """Simulate a layout."""
         self.n_infeasible += not is_feasible(design["x"], design["y"], self.turbines)
         self.energies_mwh.append(annual_energy(design["x"], design["y"]))
+        self.best_mwh = max(self.best_mwh, self.energies_mwh[-1])
         return -self.energies_mwh[-1]
 
 

@@ -1,10 +1,13 @@
-"""One seed of the case study: several short searches, of which the best goes on.
+"""One seed of the case study: relocation of turbines, or ARCH alone.
 
-The landscape has very many local optima of different worth, and after some 2000 calls (16
-turbines) one can tell which of them a search will end in. So a seed begins with several searches
-from different feasible layouts, and spends the rest of its calls on the best of them. More
-variables need more calls: with 36 turbines it takes some 4000 to tell, and with 64 one search some
-14,000 to converge.
+Relocation is one search: turbines are declared to be alike, and one at a time is moved to where a
+model of pairs expects most (:mod:`archeng.surrogate.relocation`).
+
+ARCH alone is several short searches, of which the best goes on. The landscape has very many local
+optima of different worth, and after some 2000 calls (16 turbines) one can tell which of them a
+search will end in. So a seed begins with several searches from different feasible layouts, and
+spends the rest of its calls on the best of them. More variables need more calls: with 36 turbines
+it takes some 4000 to tell, and with 64 one search some 14,000 to converge.
 """
 
 from __future__ import annotations
@@ -29,6 +32,11 @@ CALLS = 20_000
 """Simulator calls of one seed."""
 POPULATION_SIZE = {16: 14, 36: 16, 64: 18}
 """Candidates of a generation, archeng's default for so many variables."""
+RELOCATED = 8
+"""Layouts of a generation of relocation."""
+RESTARTS = 1000
+"""That relocation may use: it ends with its calls."""
+METHODS = ("relocation", "arch")
 SEARCHES = {16: (8, 10), 36: (4, 5), 64: (1, 1)}
 """Searches at the beginning; each gets the calls of a seed divided by the second number."""
 
@@ -40,6 +48,7 @@ class Setup:
     Attributes
     ----------
     turbines, calls : int
+    method : {"relocation", "arch"}
     searches : int
         Searches at the beginning, and the calls of each of them, ``first_calls``.
     population_size : int
@@ -49,21 +58,24 @@ class Setup:
 
     turbines: int
     calls: int
+    method: str
     searches: int
     first_calls: int
     population_size: int
     sigma_m: float
 
 
-def setup_for(turbines: int, calls: int = CALLS) -> Setup:
+def setup_for(turbines: int, calls: int = CALLS, method: str = METHODS[0]) -> Setup:
     """Return the set-up for a size of the farm."""
-    searches, share = SEARCHES[turbines]
+    relocates = method == METHODS[0]
+    searches, share = (1, 1) if relocates else SEARCHES[turbines]
     return Setup(
         turbines=turbines,
         calls=calls,
+        method=method,
         searches=searches,
         first_calls=calls // share,
-        population_size=POPULATION_SIZE[turbines],
+        population_size=RELOCATED if relocates else POPULATION_SIZE[turbines],
         sigma_m=scenario(turbines).radius_m / 13,
     )
 
@@ -103,8 +115,11 @@ def run_seed(
     model, simulator = build_model(setup.turbines), MinusAnnualEnergy(setup.turbines)
 
     def watched(run: archeng.Run) -> None:
-        watch(simulator.n_calls, max(simulator.energies_mwh))
+        watch(simulator.n_calls, simulator.best_mwh)
 
+    alike = {"handler_options": {"alike": "x, y"}}
+    relocates = setup.method == METHODS[0]
+    settings = archeng.Settings(**alike) if relocates else archeng.Settings(surrogate="none")
     runs = [
         archeng.Run(
             model,
@@ -114,7 +129,8 @@ def run_seed(
             sigma=setup.sigma_m,
             population_size=setup.population_size,
             callback=watched,
-            settings=archeng.Settings(surrogate="none"),
+            restarts=RESTARTS if relocates else 0,
+            settings=settings,
         )
         for k, start in enumerate(starts(model, setup.searches, seed))
     ]
