@@ -22,6 +22,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import norm, qmc
 
 from archeng.distribution import Floats, Integers
@@ -110,20 +111,26 @@ class AlikeModel:
     length: float
     coefficients: Singles
 
-    def gains(self, P: Floats, item: int, places: Floats) -> Floats:
-        """Return by how much f falls (k,) if an item goes to each of the places (k, q)."""
-        q, k = P.shape[1], c.ALIKE_PAIRS
-        pairs, cosines, sines = np.split(self.coefficients, [k, k + c.ALIKE_SINGLES])
-        W, V = _both(q, self.length)
+    def gains(self, P: Floats, items: list[int], places: list[Floats]) -> list[Floats]:
+        """Return by how much f falls (k,) if one of the items goes to each of its places (k, q)."""
+        pairs, cosines, sines = np.split(
+            self.coefficients, [c.ALIKE_PAIRS, c.ALIKE_PAIRS + c.ALIKE_SINGLES]
+        )
+        W, V = _both(P.shape[1], self.length)
         cos, sin = waves(P, W)
-        a = 2 * (cos.sum(axis=0) - cos[item]) * pairs
-        b = 2 * (sin.sum(axis=0) - sin[item]) * pairs
-        candidates = np.concatenate((P[item][None], places))
-        cos, sin = waves(candidates, W)
-        values = cos @ a + sin @ b
-        cos, sin = waves(candidates, V)
-        values += cos @ cosines + sin @ sines
-        return np.asarray(values[0] - values[1:], dtype=float)
+        a, b = 2 * (cos.sum(axis=0) - cos) * pairs, 2 * (sin.sum(axis=0) - sin) * pairs
+        new, single = waves(np.concatenate(places), W), waves(np.concatenate(places), V)
+        own = waves(P, V)
+        before = (cos * a + sin * b).sum(axis=1) + own[0] @ cosines + own[1] @ sines
+        alone = single[0] @ cosines + single[1] @ sines
+        ends = np.cumsum([len(part) for part in places])
+        return [
+            np.asarray(
+                before[item] - new[0][part] @ a[item] - new[1][part] @ b[item] - alone[part],
+                dtype=float,
+            )
+            for item, part in zip(items, map(slice, (0, *ends[:-1]), ends), strict=True)
+        ]
 
 
 def features(places: Floats, length: float) -> Floats:
@@ -215,7 +222,7 @@ class Sums:
             return None
         mean = self._m / self._count
         G = self._G - np.outer(self._m, mean) + c.ALIKE_RIDGE * np.eye(len(mean))
-        w = np.linalg.solve(G, self._r - self._y * mean)
+        w = cho_solve(cho_factor(G, lower=True), self._r - self._y * mean)
         pairs = w[: c.ALIKE_PAIRS] / (g * np.sqrt(c.ALIKE_PAIRS))
         singles = w[c.ALIKE_PAIRS :] / np.sqrt(g * c.ALIKE_SINGLES)
         return AlikeModel(self.length, np.concatenate((pairs, singles)).astype(np.float32))

@@ -328,7 +328,7 @@ RELOCATION_POOL = 16  # Items, and places of each, that are compared in a genera
 RELOCATION_LOCAL = 0.5  # Share of those places that are near the present one
 RELOCATION_NEAR = (-4.3, -0.8)  # Decimal logarithms of how near, in widths of the bounds
 RELOCATION_EACH = 2  # Places of an item that may be simulated in a generation
-RELOCATION_HALVINGS = 12  # Bisections by which a place is moved back to the feasible set
+RELOCATION_HALVINGS = 8  # Bisections by which a place is moved back to the feasible set
 RELOCATION_INSIDE = 1e-9  # Share of the way by which it then stays inside, for rounding
 # Calls for each item without a gain after which a search hops, and for that of the best design
 RELOCATION_PATIENCE, RELOCATION_PATIENCE_BEST = 4, 8

@@ -157,7 +157,8 @@ class Relocation(Handler[RelocationSearch]):
         x = search.place if search.base is None else search.base
         for item in rng.choice(len(self._items), min(c.RELOCATION_HOP, len(self._items)), False):
             (designs,) = self._drawn(x, [int(item)], 0.0, rng)
-            gains = model.gains(self._items.places(x), int(item), self._at(designs, int(item)))
+            places = self._at(designs, int(item))
+            (gains,) = model.gains(self._items.places(x), [int(item)], [places])
             liked = np.argsort(-gains, kind="stable")[: c.RELOCATION_HOP_AMONG]
             if len(liked):
                 x = designs[rng.choice(liked)]
@@ -165,16 +166,20 @@ class Relocation(Handler[RelocationSearch]):
 
     def _moves(self, x: Floats, model: AlikeModel | None, rng: np.random.Generator) -> list[Move]:
         """Return moves of single items, the best by the model first."""
-        moves = []
         items = rng.permutation(len(self._items))[: c.RELOCATION_POOL].tolist()
         drawn = self._drawn(x, items, c.RELOCATION_LOCAL, rng)
-        for item, designs in zip(items, drawn, strict=True):
-            if model is None:
-                moves += [Move(0.0, item, design) for design in designs[:1]]
-                continue
-            gains = model.gains(self._items.places(x), item, self._at(designs, item))
-            best = np.argsort(-gains, kind="stable")[: c.RELOCATION_EACH]
-            moves += [Move(float(gains[k]), item, designs[k]) for k in best]
+        if model is None:
+            return [
+                Move(0.0, item, design)
+                for item, designs in zip(items, drawn, strict=True)
+                for design in designs[:1]
+            ]
+        moves = []
+        places = [self._at(designs, item) for item, designs in zip(items, drawn, strict=True)]
+        gains = model.gains(self._items.places(x), items, places)
+        for item, designs, own in zip(items, drawn, gains, strict=True):
+            best = np.argsort(-own, kind="stable")[: c.RELOCATION_EACH]
+            moves += [Move(float(own[k]), item, designs[k]) for k in best]
         return sorted(moves, key=lambda move: -move.gain)
 
     def _together(self, x: Floats, moves: list[Move], model: AlikeModel) -> list[Floats]:
@@ -186,7 +191,7 @@ class Relocation(Handler[RelocationSearch]):
             y = x.copy()
             y[self._items.index[move.item]] = move.design[self._items.index[move.item]]
             places = self._at(y[None], move.item)
-            gain = model.gains(self._items.places(x), move.item, places)[0]
+            (gain,) = model.gains(self._items.places(x), [move.item], [places])[0]
             if gain > 0 and self._set.is_feasible(y):
                 x, made = y, made + 1
         return [x] if made > 1 else []
