@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import norm, qmc
 
+from archeng.blas import one_thread
 from archeng.distribution import Floats, Integers
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
@@ -155,6 +156,7 @@ class Learner:
         self._sums: Sums | None = None
         self._model: AlikeModel | None = None
 
+    @one_thread
     def model(self, past: PastCalls, first: int) -> AlikeModel | None:
         """Return the model after the calls so far; None before there are ``first``."""
         blocks, least = len(past) // c.ALIKE_BLOCK, -(-first // c.ALIKE_BLOCK)
