@@ -181,13 +181,16 @@ class Learner:
         end = turn * c.ALIKE_BLOCK
         places, y = self._told(past, max(0, end - c.ALIKE_WINDOW), end)
         split = len(y) - int(c.ALIKE_JUDGED * len(y))
+        if split < 2:
+            return c.ALIKE_LENGTHS[0]
         errors = []
         for length in c.ALIKE_LENGTHS:
             A = features(places, length)
-            K = A @ A[:split].T - A @ A[:split].mean(axis=0)[:, None]
+            A -= A[:split].mean(axis=0)
+            G = A[:split] @ A[:split].T + c.ALIKE_RIDGE * np.eye(split)
             z = y[:split] - y[:split].mean()
-            alpha = np.linalg.lstsq(K[:split] + c.ALIKE_RIDGE * np.eye(split), z, rcond=None)[0]
-            errors.append(float(np.var(y[split:] - K[split:] @ alpha)))
+            w = A[:split].T @ cho_solve(cho_factor(G, lower=True), z)
+            errors.append(float(np.var(y[split:] - A[split:] @ w)))
         return c.ALIKE_LENGTHS[int(np.argmin(errors))]
 
     def _told(self, past: PastCalls, start: int, end: int) -> tuple[Floats, Floats]:

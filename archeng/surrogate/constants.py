@@ -318,7 +318,7 @@ ALIKE_SMOOTHER = 4.0  # Length of the model of single items, in lengths of that 
 ALIKE_RIDGE = 1e-2  # Variance of the error over that of the function
 ALIKE_BLOCK = 256  # Calls after which the model is fitted again
 ALIKE_FORGET = 0.94  # Weight of a design after each block
-ALIKE_WINDOW = 4096  # Calls by which the length is chosen, at most ...
+ALIKE_WINDOW = 2048  # Calls by which the length is chosen, at most ...
 ALIKE_JUDGED = 0.25  # ... and the share of them, the latest, that is predicted
 ALIKE_CHOSEN_AGAIN = 4  # Factor of the calls after which it is chosen again
 
