@@ -113,8 +113,9 @@ class Settings:
     handler_options: Mapping[str, Any] = _setting(
         dict,
         plain_mapping,
-        """Options of a handler other than ``arch``, by name, such as ``{"max_samples":
-        500}`` of ``resampling``; the handler checks them.""",
+        """Options of a handler, by name, such as ``{"max_samples": 500}`` of ``resampling``;
+        the handler checks them. ``arch`` has ``{"alike": "x, y"}``: the components of these
+        vectors with one index are an item, and exchanging two items changes nothing.""",
     )
     simulator_defined_everywhere: bool = _setting(
         False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from archeng.errors import SettingsError
 from archeng.ledger import Ledger
 from archeng.repair import make_repairer
 from archeng.runner.dispatcher import Dispatcher
@@ -70,6 +71,8 @@ def search_type(setup: Setup) -> type[RestartingSearch]:
     """Return the search for one simulator, or for several."""
     if setup.options.cost is None:
         return RestartingSearch
+    if "alike" in setup.settings.handler_options:
+        raise SettingsError("alike= knows nothing of several simulators; leave one of them out.")
     models = setup.settings.handler == "arch" and setup.settings.surrogate != "none"
     return LadderSearch if models else SwitchingSearch
 

@@ -75,9 +75,7 @@ class Relocation(Handler[RelocationSearch]):
 
     def __init__(self, parts: HandlerParts) -> None:
         super().__init__(parts)
-        for row in self._set.rows:
-            if row.equality:
-                raise SettingsError(f"alike= moves one item alone, which breaks equality {row}.")
+        _refuse(parts)
         self._items = items_of(self._set, self._names)
         self._learner = Learner(self._items)
 
@@ -240,3 +238,18 @@ class Relocation(Handler[RelocationSearch]):
     def _at(self, designs: Floats, item: int) -> Floats:
         """Places (k, q) of an item in designs (k, n)."""
         return np.asarray(self._items.places(designs)[:, item])
+
+
+def _refuse(parts: HandlerParts) -> None:
+    """Raise if single items cannot be moved, or if the model of pairs does not know enough."""
+    fs = parts.repairer.feasible_set
+    for row in fs.rows:
+        if row.equality:
+            raise SettingsError(f"alike= moves one item alone, which breaks equality {row}.")
+    for is_so, what in (
+        (fs.lattice is not None, "discrete variables"),
+        (len(parts.limits) > 0, f"simulated constraints ({', '.join(parts.limits.names)})"),
+        (parts.asynchronous, "asynchronous runs"),
+    ):
+        if is_so:
+            raise SettingsError(f"alike= knows nothing of {what}; leave one of the two out.")

@@ -84,6 +84,28 @@ def test_equalities_are_refused() -> None:
         archeng.solve(model, waves, settings=ALIKE)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"simulated": {"stress": (None, 1.0)}}, "simulated constraints"),
+        ({"asynchronous": True}, "asynchronous"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        archeng.solve(discs(), waves, settings=ALIKE, max_evaluations=5, **options)
+
+
+def test_discrete_variables_and_several_simulators_are_refused() -> None:
+    model = Model("grid")
+    model.integer("x", lower=0, upper=9, shape=3)
+    with pytest.raises(SettingsError, match="discrete"):
+        settings = Settings(handler_options={"alike": "x"})
+        archeng.solve(model, lambda design: 0.0, settings=settings, max_evaluations=5)
+    with pytest.raises(SettingsError, match="several simulators"):
+        archeng.solve(discs(), [waves, waves], cost=[0.1, 1.0], max_cost=3, settings=ALIKE)
+
+
 def test_items_of_a_pyomo_model() -> None:
     pyo = pytest.importorskip("pyomo.environ")
     pm = pyo.ConcreteModel()
