@@ -225,12 +225,13 @@ def test_one_seed_of_the_study():
 @pytest.mark.parametrize("method", METHODS)
 def test_the_command_begins_as_the_recorded_seeds_did(method):
     """The record was made by this set-up: starts, seeds and steps of the first generation."""
-    setup = replace(setup_for(16, method=method), calls=14, first_calls=14)
+    first = setup_for(16, method=method).population_size
+    setup = replace(setup_for(16, method=method), calls=first, first_calls=first)
     data = json.loads(recorded_file(16, method).read_text())
     assert setup_of(data) == asdict(setup_for(16, method=method))
     recorded = next(Record.from_data(r) for r in data["seeds"] if r["seed"] == 1)
     record = run_seed(setup, 1)
-    steps, expected = ([s for s in r.curve if s[0] <= 14] for r in (record, recorded))
+    steps, expected = ([s for s in r.curve if s[0] <= first] for r in (record, recorded))
     assert len(expected) >= 2
     assert [c for c, _ in steps] == [c for c, _ in expected]
     assert [e for _, e in steps] == pytest.approx([e for _, e in expected], rel=1e-9)
