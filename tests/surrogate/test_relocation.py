@@ -99,8 +99,8 @@ def test_what_it_cannot_do_is_refused(options: dict[str, Any], words: str) -> No
 def test_discrete_variables_and_several_simulators_are_refused() -> None:
     model = Model("grid")
     model.integer("x", lower=0, upper=9, shape=3)
+    settings = Settings(handler_options={"alike": "x"})
     with pytest.raises(SettingsError, match="discrete"):
-        settings = Settings(handler_options={"alike": "x"})
         archeng.solve(model, lambda design: 0.0, settings=settings, max_evaluations=5)
     with pytest.raises(SettingsError, match="several simulators"):
         archeng.solve(discs(), [waves, waves], cost=[0.1, 1.0], max_cost=3, settings=ALIKE)
