@@ -32,7 +32,7 @@ from archeng.outcomes import Limits, PastCalls
 from archeng.repair import Repairer
 from archeng.surrogate import constants as c
 from archeng.surrogate.constrained import Step, best_step
-from archeng.surrogate.data import Frame, frame_at, select, slopes_known
+from archeng.surrogate.data import Frame, frame_at, most_designs, select, slopes_known
 from archeng.surrogate.evidence import evidence, objective_size
 from archeng.surrogate.geometry import (
     designs_near,
@@ -175,7 +175,8 @@ class LocalSearch:
     def view(self, local: LocalState, past: PastCalls) -> LocalView:
         """Return what there is to look at: the frame around the centre, and models there."""
         frame = frame_at(self._wide, local.centre)
-        data = select(frame, past, self._repairer.feasible_set.formulas, taught=True)
+        formulas, most = self._repairer.feasible_set.formulas, most_designs(len(frame.centre))
+        data = select(frame, past, formulas, most, taught=True, wide=not self._limits)
         models = None
         if data is not None:
             # One merit until the limits are met: with another one at each step it could go round.
