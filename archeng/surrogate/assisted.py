@@ -33,6 +33,7 @@ from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
 from archeng.surrogate.trust import widened
+from archeng.surrogate.valley import in_valley
 
 
 class Assisted(Handler[AssistedSearch]):
@@ -186,6 +187,7 @@ class Assisted(Handler[AssistedSearch]):
         else:
             factor = np.asarray(np.linalg.inv(inverse), dtype=float)
         frame = Frame(past.points[best], factor, inverse)
+        frame = in_valley(frame, past, search.calls_before or 0)
         trust, last, n_tried = search.trust, search.last, search.rounds.tried
         if search.best is not None and last is not None and n_tried == 0:
             by_arch = search.best - lowest > c.GAIN_MOVES * last.spread  # since the last round

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
@@ -246,6 +247,11 @@ def chosen(
     if selection is not None and calls - selection.calls < 1 + p // c.CHOICE_KEPT:
         used = data.trimmed() if selection.trimmed else data
         choice = _chosen_again(used, selection)
+        if choice is not None and selection.trimmed:
+            warning = _contradicting(data, choice)
+            if warning.any():
+                used = data.trimmed(warning)
+                choice = _chosen_again(used, selection)
         if choice is not None and len(used.y) >= least:
             return selection, choice, used
     used, choice = data, choose(data)
@@ -255,6 +261,11 @@ def chosen(
         better = data.trimmed()
         if len(better.y) > least:
             other = choose(better)
+            if other is not None:
+                warning = _contradicting(data, other)
+                if warning.any():
+                    better = data.trimmed(warning)
+                    other = choose(better)
             if other is not None and other.score < choice.score - c.SCORE_MUCH_BETTER:
                 used, choice = better, other
     selection = Selection(
@@ -266,6 +277,18 @@ def chosen(
         calls=calls,
     )
     return selection, choice, used
+
+
+def _contradicting(data: Data, choice: Choice) -> NDArray[np.bool_]:
+    """Whether designs (p,) would be better than the best one by a model of the better ones.
+
+    They are not: without them nothing says that the objective rises towards them. None in many
+    variables, where models begin with few designs.
+    """
+    if data.A.shape[1] >= c.WIDE_FROM:
+        return np.zeros(len(data.y), dtype=np.bool_)
+    predicted = np.array([choice.fit.model.value(v) for v in data.A])
+    return np.asarray((predicted < 0) & (data.y > np.quantile(data.y, c.DATA_TRIMMED)))
 
 
 def _chosen_again(data: Data, selection: Selection) -> Choice | None:

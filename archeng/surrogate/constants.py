@@ -91,6 +91,12 @@ WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
 # variables: one value says little about a model that does not know all slopes
 WIDE_SLOWER = 20
 
+# -- valley: scales of the variables ---------------------------------------------------------------
+# Steps whose sizes are the scales, beyond two for each variable, and how many times more steps to
+# better designs there have to be before they are used
+VALLEY_SURPLUS, VALLEY_STEPS = 2, 3
+VALLEY_NARROWEST = 1e-2  # Least scale, relative to the largest
+
 # -- data: designs of a model ------------------------------------------------------------------
 DATA_GAP = 0.02  # Least distance between two designs, relative to their distance from the centre
 DATA_CLOSE = 1e-4  # Designs nearer to the centre than this, in deviations, ...

@@ -110,13 +110,19 @@ class Data:
             o.formulas, kernels, o.X, o.Z, o.step, taught=(lessons.points, lessons.outputs)
         )
 
-    def trimmed(self) -> Data:
-        """Return the better two thirds: without what may lie beyond a cliff of the objective."""
-        good = self.y <= np.quantile(self.y, c.DATA_TRIMMED)
+    def trimmed(self, warning: NDArray[np.bool_] | None = None) -> Data:
+        """Return the better two thirds: without what may lie beyond a cliff of the objective.
+
+        Of others, ``warning`` (p,), it is known only that they are as bad as the worst of these.
+        """
+        most = float(np.quantile(self.y, c.DATA_TRIMMED))
+        good = self.y <= most
+        if warning is not None:
+            good = good | warning
         return replace(
             self,
             A=self.A[good],
-            y=self.y[good],
+            y=np.minimum(self.y[good], most),
             simulated=self.simulated[good],
             outputs=None if self.outputs is None else self.outputs.taken(good),
         )

@@ -96,6 +96,7 @@ class LocalState:
     misses: int = 0  # steps in a row that did not improve the merit
     escapes: int = 0  # steps away from what seemed to be an optimum
     leaps: int = 0  # designs far away that were not better
+    hits: int = field(default=0, metadata=OMITTED)  # designs that were better than the centre
     others: tuple[Trial, ...] = field(default=(), metadata=OMITTED)  # simulated beside the next one
 
 
@@ -149,7 +150,13 @@ class LocalSearch:
         gain = self.gain(local, objective, values)
         after = replace(local, trial=None)
         if gain > 0:
-            after = replace(after, centre=trial.design, objective=objective, values=values)
+            after = replace(
+                after,
+                centre=trial.design,
+                objective=objective,
+                values=values,
+                hits=local.hits + 1,
+            )
         if trial.kind is TrialKind.LEAP:
             if gain > 0:
                 radius, resolution = c.LOCAL_FIRST

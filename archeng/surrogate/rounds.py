@@ -2,7 +2,7 @@
 
 The `Phase` of an `AssistedSearch` says what the next generation is::
 
-    START -> ARCH <-> PROPOSE -> CONSULT <-> LOCAL        without simulated constraints
+    START -> ARCH <-> PROPOSE <-> CONSULT <-> LOCAL       without simulated constraints
     START -> ARCH <-> CONSULT <-> LOCAL                   with them
 
 A *round* is what is proposed between two generations of ARCH. It ends when too many proposals in a
@@ -209,11 +209,17 @@ def after_generation_with_limits(search: AssistedSearch) -> AssistedSearch:
 
 
 def after_trial(search: AssistedSearch, local: LocalState, only_local: bool) -> AssistedSearch:
-    """LOCAL -> CONSULT, or ARCH after many misses with simulated constraints.
+    """LOCAL -> CONSULT; after many misses with simulated constraints ARCH.
 
-    ``local`` is the local search after its design was simulated.
+    ``local`` is the local search after its design was simulated. Without simulated constraints, one
+    that finds so much is no end: -> PROPOSE, around the best design.
     """
-    tired = local.misses >= longest_round(len(local.centre))
+    n = len(local.centre)
+    if local.hits >= longest_round(n) and not only_local and n < c.WIDE_FROM:
+        search = _reopened(replace(search, local=None, inject=True, failed=False, small_at=None))
+        rounds = Rounds(longest_round(n))
+        return replace(search, rounds=rounds, phase=Phase.PROPOSE)
+    tired = local.misses >= longest_round(n)
     better = search.local is not None and local.centre is not search.local.centre
     return replace(
         search,

@@ -22,7 +22,7 @@ FREE = {
     Phase.START: {Phase.PROPOSE, Phase.ARCH},
     Phase.ARCH: {Phase.ARCH, Phase.PROPOSE, Phase.LOCAL},
     Phase.PROPOSE: {Phase.PROPOSE, Phase.ARCH, Phase.LOCAL},
-    Phase.LOCAL: {Phase.LOCAL, Phase.ARCH},
+    Phase.LOCAL: {Phase.LOCAL, Phase.ARCH, Phase.PROPOSE},
 }
 LIMITED = {
     Phase.START: {Phase.ARCH, Phase.LOCAL},
