@@ -63,9 +63,16 @@ class Cell:
     def text(self) -> str:
         """What the table shows."""
         if not self._reached:
-            return f"({self.gap:.1e})" if np.isfinite(self.gap) else "(no design)"
-        share = "" if self.success == 1 else f" ({100 * self.success:.0f} %)"
+            gap = f"{self.gap:.1e}" if np.isfinite(self.gap) else "no design"
+            return f"({gap}{self._clock})"
+        share = "" if self.success == 1 else f" ({100 * self.success:.0f} %{self._clock})"
         return f"{self.calls:.0f}{share}"
+
+    @property
+    def _clock(self) -> str:
+        """After how many calls the runs ended that ran out of time; empty if none did."""
+        calls = [r["calls"] for r in self.rows if r["stop"] in ("time", "max_time")]
+        return f", time at {median(calls):.0f}" if calls else ""
 
     @property
     def _reached(self) -> list[int]:
@@ -126,6 +133,9 @@ def summary(rows: list[Row]) -> str:
         "Processor time outside of f, in milliseconds per call, the median over the runs; in "
         "brackets the share of the calls at designs that violate an explicit constraint.",
     ]
+    limits = {m: sorted({r["seconds"] for r in kept if r["method"] == m}) for m in methods}
+    texts = [f"{m} {' or '.join(map(str, s))}" for m, s in limits.items()]
+    parts.append(f"Most processor time of a run in seconds: {', '.join(texts)}.")
     errors = sorted({f"- {r['method']}, {r['line']}: {r['error']}" for r in kept if r["error"]})
     return "\n\n".join([*parts, *(["### Errors", "\n".join(errors)] if errors else [])])
 

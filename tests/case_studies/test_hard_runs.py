@@ -17,6 +17,7 @@ from case_studies.peers import real, simulators
 def row(line: str, method: str, calls: int | None, gap: float, seed: int = 0) -> dict[str, Any]:
     return {"line": line, "method": method, "seed": seed, "n": 4, "calls_to_target": calls,
             "calls": calls or 2000, "success": calls is not None, "gap": gap, "error": "",
+            "stop": "target" if calls else "budget", "seconds": 5,
             "infeasible_share": 0.25, "overhead_ms": 1.5}  # fmt: skip
 
 
