@@ -1,8 +1,9 @@
 """Problems on which archeng was beaten, missed the optimum or was slow, measured again in one run.
 
 Every method gets the same start and budget; the limits of processor time are below the table, and
-a cell says so if runs ended by them. Calls at infeasible designs count like all others. A run succeeds with the first feasible design within 1e-4 of the best known
-value (relative; absolute for PROLOG, where that is 0; with noise 1e-2).
+a cell says so if runs ended by them. Calls at infeasible designs count like all others. A run
+succeeds with the first feasible design within 1e-4 of the best known value (relative; absolute for
+PROLOG, where that is 0; with noise 1e-2).
 
 A cell is the median of the calls of the runs that succeed, with their share below 100 %. If none
 does it is the median distance to the best known value at the end, in brackets. *Ahead* is who
