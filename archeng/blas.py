@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ContextDecorator
+from functools import cache
 from typing import Any
 
 from threadpoolctl import (
@@ -106,5 +107,16 @@ def _set(library: Any, count: int) -> None:
 
 
 one_thread = _OneThread()
+
+
+@cache
+def scipy_linalg() -> Any:
+    """Return SciPy's linear algebra, with its own BLAS on one thread from its first call."""
+    import scipy.linalg  # here, because it takes longer to import than archeng
+
+    one_thread.look_again()
+    return scipy.linalg
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=one_thread._after_fork)

@@ -47,8 +47,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import expm
 
+from archeng.blas import scipy_linalg
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import (
     Handler,
@@ -126,7 +126,7 @@ class Xcma(Handler[XcmaSearch]):
     ) -> XcmaSearch:
         """Rank by the objective; update mean, paths and step size, and C by two exponents."""
         f, d, p = last_if_undefined(outcomes.objectives), search.distribution, search.parameters
-        narrowed = d.factor @ expm(-narrowing_strength(d.n) * search.exponent)
+        narrowed = d.factor @ scipy_linalg().expm(-narrowing_strength(d.n) * search.exponent)
         if np.sum(np.isfinite(f)) < len(p.weights):
             state = replace(search.state, generation=search.state.generation + 1)
             path, exponent = d.inverse_factor @ state.p_c, np.zeros((d.n, d.n))
@@ -135,7 +135,7 @@ class Xcma(Handler[XcmaSearch]):
             state = update(search.state, p, best, self._settings.square_root)
             path = d.inverse_factor @ state.p_c
             exponent = update_exponent(d.whiten(best - d.mean), path, state.gamma_c, p)
-        state = with_narrowed_factor(state, narrowed @ expm(exponent))
+        state = with_narrowed_factor(state, narrowed @ scipy_linalg().expm(exponent))
         return replace(search, state=replace(state, p_c=narrowed @ path))
 
 

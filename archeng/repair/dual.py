@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from archeng.blas import scipy_linalg
 from archeng.distribution import Floats, Integers
 
 _OUTSIDE = 1e-12  # violation of a row at which it joins, relative to the step
@@ -262,19 +263,15 @@ def _root(gram: Floats) -> Floats:
 
 def _cholesky(gram: Floats) -> Any | None:
     """Return the factor of G, which is overwritten; None if the rows depend on each other."""
-    from scipy.linalg import cho_factor
-
     gram.flat[:: len(gram) + 1] *= 1.0 + _RIDGE  # a copy of the rows that are active
     try:
-        return cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        return scipy_linalg().cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
 
 
 def _cho_solve(factor: Any, b: Floats) -> Floats:
-    from scipy.linalg import cho_solve
-
-    return np.asarray(cho_solve(factor, b, check_finite=False))
+    return np.asarray(scipy_linalg().cho_solve(factor, b, check_finite=False))
 
 
 def _dense(matrix: Any) -> Floats:

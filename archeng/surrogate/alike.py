@@ -22,10 +22,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.stats import norm, qmc
 
-from archeng.blas import one_thread
+from archeng.blas import one_thread, scipy_linalg
 from archeng.distribution import Floats, Integers
 from archeng.errors import SettingsError
 from archeng.model import FeasibleSet
@@ -95,6 +93,9 @@ def items_of(fs: FeasibleSet, names: tuple[str, ...]) -> Items:
 @lru_cache(maxsize=16)
 def frequencies(q: int, count: int, length: float) -> Singles:
     """Return W (q, count) for a Gaussian kernel of this length."""
+    from scipy.stats import norm, qmc  # here, because it takes longer to import than archeng
+
+    one_thread.look_again()  # it brings a BLAS of its own
     points = qmc.Sobol(q, scramble=False).random(2 ** int(np.ceil(np.log2(count + 1))))
     return np.asarray(norm.ppf(points[1 : count + 1]).T / length, dtype=np.float32)
 
@@ -189,7 +190,7 @@ class Learner:
             A -= A[:split].mean(axis=0)
             G = A[:split] @ A[:split].T + c.ALIKE_RIDGE * np.eye(split)
             z = y[:split] - y[:split].mean()
-            w = A[:split].T @ cho_solve(cho_factor(G, lower=True), z)
+            w = A[:split].T @ _solved(G, z)
             errors.append(float(np.var(y[split:] - A[split:] @ w)))
         return c.ALIKE_LENGTHS[int(np.argmin(errors))]
 
@@ -227,10 +228,16 @@ class Sums:
             return None
         mean = self._m / self._count
         G = self._G - np.outer(self._m, mean) + c.ALIKE_RIDGE * np.eye(len(mean))
-        w = cho_solve(cho_factor(G, lower=True), self._r - self._y * mean)
+        w = _solved(G, self._r - self._y * mean)
         pairs = w[: c.ALIKE_PAIRS] / (g * np.sqrt(c.ALIKE_PAIRS))
         singles = w[c.ALIKE_PAIRS :] / np.sqrt(g * c.ALIKE_SINGLES)
         return AlikeModel(self.length, np.concatenate((pairs, singles)).astype(np.float32))
+
+
+def _solved(G: Floats, b: Floats) -> Floats:
+    """Return G^-1 b for a positive matrix."""
+    linalg = scipy_linalg()
+    return np.asarray(linalg.cho_solve(linalg.cho_factor(G, lower=True), b))
 
 
 def _both(q: int, length: float) -> tuple[Singles, Singles]:

@@ -28,6 +28,7 @@ INCREASING: dict[str, Callable[[float], float]] = {
 }
 CALLS = 90
 PENALTIES = ("ap-bch", "al")
+DRAW_AGAIN = ("resampling", "one-plus-one-ach", "xcma-es-ach")  # until samples are feasible
 
 
 def calls(handler: HandlerName, h: Callable[[float], float]) -> list[bytes]:
@@ -173,5 +174,5 @@ def test_the_models_of_these_tests_have_active_limits() -> None:
     for handler in HANDLERS:
         result = solved(handler, model_for(handler), max_evaluations=CALLS)
         kinds = {k for g in result.history for k in g.repairs}
-        assert kinds & {"intersection", "nearest", "unrepaired"} or handler == "resampling"
+        assert kinds & {"intersection", "nearest", "unrepaired"} or handler in DRAW_AGAIN
     assert not compile_model(box(3, 2)).is_feasible(np.zeros(3))
