@@ -19,7 +19,7 @@ FOLDER = Path("docs/benchmarks")
 def provenance(command: str) -> dict[str, Any]:
     """Return what a reader needs to repeat the benchmark."""
     return {
-        "command": command,
+        "command": " ".join(map(_portable, command.split(" "))),
         "commit": _git("rev-parse", "--short", "HEAD") + _dirty(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -31,6 +31,14 @@ def provenance(command: str) -> dict[str, Any]:
 def command_line(module: str) -> str:
     """Return the command as a user would type it."""
     return " ".join(["python -m", module, *sys.argv[1:]])
+
+
+def _portable(word: str) -> str:
+    """Return a word of a command without the folders of this machine."""
+    path = Path(word)
+    if not path.is_absolute():
+        return word
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

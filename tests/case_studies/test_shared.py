@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from case_studies import cec2006, engineering, hock_schittkowski
+from case_studies.benchmarks.record import provenance
 from case_studies.shared.arguments import chosen, command_of, interruptible
 from case_studies.shared.forms import forms_of, forms_table
 from case_studies.shared.referee import Watched, exceeded
@@ -141,3 +142,10 @@ def test_commands_are_recorded_as_typed() -> None:
 def test_unknown_problems_are_refused_with_the_names(suite) -> None:
     with pytest.raises(KeyError, match=f"'hs999'; the names are .*{suite.names()[-1]}"):
         suite.problem("hs999")
+
+
+def test_a_record_names_no_folder_of_the_machine(tmp_path: Path) -> None:
+    inside = Path.cwd() / "docs" / "benchmarks"
+    command = f"python -m study --out {inside} --data {tmp_path / 'old.csv'} --only n=1/2"
+    shown = f"python -m study --out {Path('docs', 'benchmarks')} --data old.csv --only n=1/2"
+    assert provenance(command)["command"] == shown
