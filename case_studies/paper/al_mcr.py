@@ -51,13 +51,13 @@ BUDGET = al_mcr_report.PAPER_BUDGET
 MANY = 10**6
 """Restarts: more than any budget allows."""
 
-MOST_RUNS = {"arch": 25, "arch-default": 10, "al": 10, "mcr": 10}
-G20_RUNS = 3
-"""Runs of each method on g20: they all end before the first call, with the same message."""
+MOST_RUNS = {"arch": 25, "arch-default": 10, "al": 25, "mcr": 25}
+FEWER_RUNS = {("arch", "g02"): 5, **{(method, "g20"): 3 for method in MOST_RUNS}}
+"""Runs of g02 are long, and nobody succeeds; those of g20 end before the first call, all alike."""
 
 CUTS: dict[tuple[str, str], int] = {
-    # Repairs of the product of 20 variables are slow; no method of the paper reaches the target.
-    **{(method, "g02"): 1_000 for method in ("arch", "arch-default")},
+    # No method of the paper reaches the target; the budget of the paper is kept for ARCH.
+    ("arch-default", "g02"): 1_000,
     # MCR reaches the target nowhere in the paper, except in 8 % (g05) and 4 % (g23) of the runs.
     **{("mcr", name): 50_000 for name in ("g02", "g13", "g17", "g21", "g22")},
     **{("mcr", name): 100_000 for name in ("g05", "g23")},
@@ -81,8 +81,8 @@ def tasks(runs: int, quick: bool) -> list[Task]:
     return [
         {"problem": name, "method": method, "budget": budget(method, name, quick, full), "seed": s}
         for s, method, name in product(range(runs), MOST_RUNS, names())
-        if s < MOST_RUNS[method]
-        and not (name == "g20" and s >= (1 if quick else G20_RUNS))
+        if s < min(MOST_RUNS[method], FEWER_RUNS.get((method, name), runs))
+        and not (quick and name == "g20" and s > 0)
         and not (quick and method != "arch" and name not in QUICK_PROBLEMS)
     ]
 

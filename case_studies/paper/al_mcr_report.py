@@ -56,16 +56,12 @@ def summary(rows: list[Row]) -> str:
 
 
 def grouped(rows: Sequence[Row]) -> Groups:
-    """Return the runs by problem and method; of several with one seed that of the most calls."""
-    best: dict[tuple[str, str, Any], Row] = {}
-    for row in rows:
-        key = (str(row["problem"]), str(row["method"]), row["seed"])
-        if key not in best or row["budget"] > best[key]["budget"]:
-            best[key] = row
+    """Return the runs by problem and method; of several budgets those with the largest."""
     groups: Groups = {}
-    for (name, method, _), row in best.items():
-        groups.setdefault((name, method), []).append(row)
-    return groups
+    for row in rows:
+        groups.setdefault((str(row["problem"]), str(row["method"])), []).append(row)
+    most = {key: max(r["budget"] for r in runs) for key, runs in groups.items()}
+    return {key: [r for r in runs if r["budget"] == most[key]] for key, runs in groups.items()}
 
 
 def sample(runs: Sequence[Row]) -> Sample:

@@ -8,6 +8,7 @@ from case_studies.paper import (
     general,
     invariance,
     median,
+    methods,
     nearest,
     single,
     systems,
@@ -18,6 +19,7 @@ from case_studies.paper.harness import Experiment
 EXPERIMENTS: dict[str, Experiment] = {
     "active-set": active_set,
     "al-mcr": al_mcr,
+    "methods": methods,
     "median": median,
     "general": general,
     "single": single,

@@ -68,7 +68,12 @@ def follow(
         start=problem.start(np.random.default_rng([seed, problem.n])),
         sigma=problem.covariance,
         callback=observe,
-        settings=replace(archeng.Settings.paper(), stop_tests=False, handler=handler),
+        settings=replace(
+            archeng.Settings.paper(),
+            stop_tests=False,
+            handler=handler,
+            simulator_defined_everywhere=True,  # only handlers that want it call outside
+        ),
     )
     watch(0, problem.criterion(run.distribution.mean), run)
     run.run()

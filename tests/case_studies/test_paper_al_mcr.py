@@ -119,10 +119,11 @@ def test_more_runs_only_add_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     count = {
         m: sum(t["method"] == m and t["problem"] == "g07" for t in many) for m in ("arch", "al")
     }
-    assert count == {"arch": 25, "al": 10}
-    assert sum(t["problem"] == "g20" for t in many) == 4 * al_mcr.G20_RUNS
+    assert count == {"arch": 25, "al": 25}
+    assert sum(t["problem"] == "g20" for t in many) == 4 * 3
+    assert sum((t["problem"], t["method"]) == ("g02", "arch") for t in many) == 5
     budgets = {(t["method"], t["problem"]): t["budget"] for t in many}
-    assert budgets["arch", "g02"] == al_mcr.CUTS["arch", "g02"] < 500_000 == budgets["arch", "g07"]
+    assert budgets["al", "g02"] == al_mcr.CUTS["al", "g02"] < 500_000 == budgets["arch", "g02"]
     monkeypatch.setenv("AL_MCR_FULL_BUDGET", "1")
     assert {t["budget"] for t in al_mcr.tasks(25, quick=False)} == {500_000}
     arch = {t["problem"] for t in al_mcr.tasks(1, quick=True) if t["method"] == "arch"}
@@ -244,9 +245,9 @@ def test_problems_without_success_in_the_paper_have_their_lines(text: str) -> No
     assert "- AL: 20 runs with 5000545 calls, 60 of them infeasible;" in text
 
 
-def test_run_with_the_larger_budget_replaces_the_other() -> None:
-    rows = [*runs("g06", "mcr", [None, 7], budget=10), *runs("g06", "mcr", [50, 7], budget=100)]
-    (group,) = al_mcr_report.grouped(rows).values()
+def test_runs_with_the_larger_budget_replace_the_others() -> None:
+    short = runs("g06", "mcr", [None, 7, 8], budget=10)
+    (group,) = al_mcr_report.grouped([*short, *runs("g06", "mcr", [50, 7], budget=100)]).values()
     assert sorted(r["calls"] for r in group) == [7, 50]
     assert al_mcr_report.sample(group).budget == 100
 
