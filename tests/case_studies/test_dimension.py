@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from case_studies.dimension import calls, repairs, tables
+from case_studies.dimension import calls, metrics, repairs, tables
 from case_studies.dimension.problems import OBJECTIVES, ROWS, problem
 
 
@@ -48,3 +48,14 @@ def test_a_slice_of_the_repairs():
     assert all(row["residual"] < 1e-6 for row in rows)
     assert rows[0]["active"] == rows[1]["active"]
     assert "100 %" in tables.repair_summary(rows)
+
+
+@pytest.mark.slow
+def test_a_full_metric_does_not_care_for_rotations_and_a_diagonal_one_does():
+    tasks = [t for t in metrics.tasks(1, quick=True) if t["metric"] in ("full", "diagonal", "vkd")]
+    rows = [row for task in tasks for row in metrics.run_task(task)]
+    late = {(r["metric"], r["problem"]): r["late"] for r in rows}
+    assert all(0 <= r["late"] <= r["early"] <= 1 for r in rows)
+    assert late["diagonal", "along the axes"] < 1e-3 * late["full", "along the axes"]
+    assert late["diagonal", "rotated"] > 1e3 * late["full", "rotated"]
+    assert "| 10 | diagonal and low rank (pycma) |" in metrics.summary(rows)
