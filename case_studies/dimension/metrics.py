@@ -3,9 +3,10 @@
 The ellipsoid of condition 1e4, along the axes and rotated, without models of the objective, in
 [-5, 5]^n, where no constraint is active at the optimum. Full and diagonal are archeng's ARCH alone
 (``Settings(metric=...)``); diagonal, rank one and low rank (its rank adapts) are pycma's samplers:
-sep-CMA-ES, VD-CMA and VkD-CMA. All begin at the same designs with a deviation of 2. Kept are the shares of the
-objective at the start that are left after 30 n calls, what the other pages allow, and after 300 n.
-A method that is invariant to rotations does the same on both problems, but for chance.
+sep-CMA-ES, VD-CMA and VkD-CMA. All begin at the same designs with a deviation of 2. Kept are the
+shares of the objective at the start that are left after 30 n calls, what the other pages allow, and
+after 300 n. A method that is invariant to rotations does the same on both problems, but for
+chance.
 """
 
 from __future__ import annotations

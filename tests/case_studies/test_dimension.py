@@ -57,5 +57,5 @@ def test_a_full_metric_does_not_care_for_rotations_and_a_diagonal_one_does():
     late = {(r["metric"], r["problem"]): r["late"] for r in rows}
     assert all(0 <= r["late"] <= r["early"] <= 1 for r in rows)
     assert late["diagonal", "along the axes"] < 1e-3 * late["full", "along the axes"]
-    assert late["diagonal", "rotated"] > 1e3 * late["full", "rotated"]
+    assert late["diagonal", "rotated"] > 30 * late["full", "rotated"]
     assert "| 10 | diagonal and low rank (pycma) |" in metrics.summary(rows)
