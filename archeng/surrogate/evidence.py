@@ -30,6 +30,7 @@ from archeng.surrogate.geometry import (
     free_directions,
     gain,
     missing_directions,
+    right_vectors,
     room_at,
 )
 from archeng.surrogate.slopes import Centre, Slopes, centre_of
@@ -222,7 +223,7 @@ def _slopes(centre: Centre, A: Floats) -> Iterator[Slopes]:
 def _unknown(A: Floats) -> Floats:
     """Return orthonormal directions (k, n) in which no design (p, n) lies, seen from the first."""
     gaps = A[1:] - A[0]
-    _, s, V = np.linalg.svd(gaps / np.linalg.norm(gaps, axis=1)[:, None], full_matrices=True)
+    s, V = right_vectors(gaps / np.linalg.norm(gaps, axis=1)[:, None])
     seen = np.zeros(A.shape[1])
     seen[: len(s)] = s
     return np.asarray(V[seen <= c.CLAIM_SEEN], dtype=float)

@@ -169,12 +169,21 @@ def gain(slopes: Floats, offsets: Floats, rows: Rows, radius: float, room: float
     return float("inf") if step is None else max(float(-(offsets + slopes @ step).max()), 0.0) + 0.0
 
 
+def right_vectors(A: Floats) -> tuple[Floats, Floats]:
+    """Return the singular values of A (p, n) and all n right singular vectors, as rows (n, n).
+
+    The left ones, p of them in a run of 100,000 designs, would not fit into memory.
+    """
+    _, values, vectors = np.linalg.svd(A, full_matrices=len(A) < A.shape[1])
+    return values, vectors
+
+
 def free_directions(feasible_set: FeasibleSet, rows: Rows) -> Floats:
     """Return orthonormal directions (k, n) of the frame that the equalities leave free."""
     slopes = rows.slopes[feasible_set.equality]
     if not len(slopes) or not np.all(np.isfinite(slopes)):
         return np.eye(rows.slopes.shape[1])
-    _, s, V = np.linalg.svd(slopes, full_matrices=True)
+    s, V = right_vectors(slopes)
     return np.asarray(V[int(np.sum(s > c.EQUALITY_DEPENDENT * s[0])) :], dtype=float)
 
 
@@ -230,7 +239,7 @@ def _missing(near: Floats, free: Floats, scale: float) -> Iterator[Floats]:
         if not direction.any():
             return
         yield direction
-        _, _, V = np.linalg.svd((free @ direction)[None], full_matrices=True)
+        _, V = right_vectors((free @ direction)[None])
         free = V[1:] @ free
 
 
@@ -239,7 +248,7 @@ def _least_known(S: Floats) -> Floats:
     p, k = S.shape
     if p == 0:
         return np.asarray(np.eye(k)[0], dtype=float)
-    _, s, V = np.linalg.svd(S, full_matrices=True)
+    s, V = right_vectors(S)
     if p >= k and s[-1] >= c.POISED:
         return np.zeros(k)
     return np.asarray(V[-1], dtype=float)

@@ -40,7 +40,7 @@ from archeng.surrogate.choice import SmoothModel
 from archeng.surrogate.constrained import best_step
 from archeng.surrogate.data import Frame, frame_at
 from archeng.surrogate.estimates import Estimates, Manner, estimates
-from archeng.surrogate.geometry import explicit_rows, feasible_near, room_at
+from archeng.surrogate.geometry import explicit_rows, feasible_near, right_vectors, room_at
 from archeng.surrogate.minimise import lowest
 
 
@@ -323,7 +323,7 @@ class NoisySearch:
             slopes = rows.slopes[which] / lengths[which, None]
             if not len(slopes):
                 return np.eye(n)
-            _, s, V = np.linalg.svd(slopes, full_matrices=True)
+            s, V = right_vectors(slopes)
             free = V[int(np.sum(s > c.EQUALITY_DEPENDENT)) :]
             if len(free):
                 return np.asarray(free, dtype=float)

@@ -42,6 +42,15 @@ def test_a_line_of_designs_leaves_the_other_directions_unknown() -> None:
     assert np.linalg.norm(x) == pytest.approx(0.01)
 
 
+def test_evidence_from_a_hundred_thousand_designs_fits_into_memory() -> None:
+    """A matrix of all designs by all designs would take 80 GB."""
+    fs, frame = compile_model(box()), frame_at([0.0, 0.0, 0.0])
+    many = 0.01 * np.random.default_rng(0).uniform(-1, 1, (100_000, 3)) * [1, 1, 0]
+    near, rows = designs_near(many, 0.01), explicit_rows(fs, frame)
+    assert len(near) > 90_000
+    assert missing_directions(near, np.eye(3), rows, 0.01) == 1
+
+
 def test_designs_that_span_everything_are_poised() -> None:
     fs, frame = compile_model(box()), frame_at([0.0, 0.0, 0.0])
     near, rows = designs_near(0.01 * np.eye(3), 0.01), explicit_rows(fs, frame)
