@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from case_studies.benchmarks.record import markdown_table
+from case_studies.dimension.methods import METHODS
 from case_studies.paper.results import Row
 
 ENOUGH_CALLS = 20
@@ -34,11 +35,12 @@ def calls_summary(rows: list[Row]) -> str:
 
 
 def _limits(rows: Sequence[Row]) -> str:
-    return " or ".join(sorted({str(r["seconds"]) for r in rows}))
+    found = sorted({int(r["seconds"]) for r in rows})
+    return f"{found[0]} to {found[-1]}" if len(found) > 1 else f"{found[0]}"
 
 
 def _names(rows: Sequence[Row]) -> tuple[list[str], list[int]]:
-    methods = list(dict.fromkeys(str(r["method"]) for r in rows))
+    methods = [m for m in METHODS if any(r["method"] == m for r in rows)]
     return methods, sorted({int(r["n"]) for r in rows})
 
 
