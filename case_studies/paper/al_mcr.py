@@ -94,23 +94,26 @@ def budget(method: str, name: str, quick: bool = False, full: bool = False) -> i
     return BUDGET if full else CUTS.get((method, name), BUDGET)
 
 
-def run_task(task: Task) -> list[Row]:
-    """One problem, one method, one seed; a model without a feasible start gives its rows."""
+def run_task(task: Task, **changes: Any) -> list[Row]:
+    """One problem, one method, one seed; a model without a feasible start gives its rows.
+
+    ``changes`` are options of the run that differ from those of this experiment.
+    """
     p = problem(str(task["problem"]))
     best_known = optimum(p)
     row: Row = {**task, "calls": None, "success": False, "restarts": 0, "evaluations": 0,
                 "infeasible_calls": 0, "seconds": 0.0, "overhead_seconds": 0.0,
                 "best_error": None, "stop": "", "error": ""}  # fmt: skip
+    options = {"restarts": MANY, "settings": method_settings(str(task["method"])), **changes}
     begin = time.perf_counter()
     try:
         result = archeng.solve(
             p.model,
             defined_everywhere(p),
             target=best_known + ACCURACY,
-            restarts=MANY,
             max_evaluations=int(task["budget"]),
             seed=int(task["seed"]),
-            settings=method_settings(str(task["method"])),
+            **options,
         )
     except InfeasibleModelError as error:
         seconds = round(time.perf_counter() - begin, 3)
