@@ -88,7 +88,7 @@ def jump_in(data: Data) -> float | None:
     and if it is much steeper than what there is between designs below it.
     """
     y, n = data.y, data.A.shape[1]
-    distances = np.linalg.norm(data.A[:, None, :] - data.A[None, :, :], axis=2)
+    distances = np.sqrt(np.sum([(a[:, None] - a) ** 2 for a in data.A.T], axis=0))
     rises = y[None, :] - y[:, None]  # from the row to the column
     large = (rises >= c.FENCE_RISE) & (y[:, None] <= 1.0) & (distances > 0)
     if not large.any():
