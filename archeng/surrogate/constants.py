@@ -76,6 +76,19 @@ SCORE_MUCH_BETTER = math.log(10)  # By how much the score of a model without the
 CHOICE_KEPT = 6  # A choice of p designs is kept for 1 + p // this many calls
 CONVEX_ROUNDING = 1e-3  # Negative curvature that is rounding, relative to the largest curvature
 
+# -- fence: jumps of the objective -----------------------------------------------------------------
+# Designs among which a jump is looked for, in those of a model, and at most
+FENCE_DESIGNS, FENCE_MOST = 4, 240
+FENCE_RISE = 0.25  # Least height of a jump, in normalised objectives
+FENCE_FEWEST = 4  # Designs above it, at least
+# How much nearer than usual two of them are to one below it, at least, as a logarithm ...
+FENCE_NEARER = math.log(4)
+# ... and by which power of that the loss may be smaller there (a kink: 1, a valley: 2)
+FENCE_SMALLER = 0.1
+FENCE_STEEP = 10.0  # A jump is so many times steeper than what is below it
+FENCE_SHARE = 0.15  # How far the fence is from the designs below the jump, in the gap
+FENCE_ITERATIONS, FENCE_ACCURACY = 60, 1e-12  # Iterations and accuracy of SciPy's SLSQP
+
 # -- wide: models in many variables --------------------------------------------------------------
 # Number of variables from which on these are the models of the objective
 WIDE_FROM = 18

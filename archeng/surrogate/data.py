@@ -127,6 +127,18 @@ class Data:
             outputs=None if self.outputs is None else self.outputs.taken(good),
         )
 
+    def taken(self, chosen: NDArray[np.bool_]) -> Data:
+        """Return some of the designs, the centre among them, normalised anew."""
+        y = self.y[chosen]
+        spread = _median(y) or float(y.max()) or 1.0
+        return replace(
+            self,
+            A=self.A[chosen],
+            y=y / spread,
+            spread=self.spread * spread,
+            simulated=self.simulated[chosen],
+        )
+
     def along(self, axes: Floats) -> Data:
         """Return the same designs in coordinates along orthonormal axes (k, n)."""
         outputs = self.outputs

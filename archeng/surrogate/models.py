@@ -235,6 +235,19 @@ def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
     return Models(frame, data, objective, steepness, None, none, Sides.of(none, none), none)
 
 
+def with_row(frame: Frame, data: Data, objective: SmoothModel, row: Interpolant) -> Models:
+    """Return a model of the objective, and a function of v that is to stay below zero."""
+    one, zero = np.ones(1), np.zeros(1)
+    rows, sides = RowModels(one, np.zeros(1, dtype=np.intp), [row]), Sides.of(-np.inf / one, zero)
+    return replace(
+        without_limits(frame, data, objective),
+        constraints=rows,
+        units=one,
+        sides=sides,
+        row_errors=zero,
+    )
+
+
 def _steepness(objective: SmoothModel, here: Floats) -> float:
     steepness = float(np.linalg.norm(slope_at(objective, here)))
     return max(steepness, float(np.finfo(float).tiny)) if 0 < steepness < np.inf else 1.0

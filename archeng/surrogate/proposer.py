@@ -16,9 +16,10 @@ from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula
 from archeng.surrogate.composite import CompositeObjective
 from archeng.surrogate.constrained import best_step
 from archeng.surrogate.data import Data, Frame, select
+from archeng.surrogate.fence import Fence, Fenced, fenced
 from archeng.surrogate.fit import linear
 from archeng.surrogate.minimise import Minimum, lowest
-from archeng.surrogate.models import without_limits
+from archeng.surrogate.models import Models, with_row, without_limits
 from archeng.surrogate.priors import IDENTITY
 from archeng.surrogate.taught import needs_arch, taught_or_chosen
 from archeng.surrogate.trust import ProposalKind, Trust, beside, trust_without_proposal
@@ -37,6 +38,7 @@ class Proposal:
     spread: float  # median minus best objective of the designs that the model was fitted to
     centre: Floats  # the best design then (n,)
     radius: float = field(default=0.0, metadata=OMITTED)  # of the trust region
+    jump: float = field(default=np.inf, metadata=OMITTED)  # objective beyond a jump nearby
 
 
 class Proposer:
@@ -69,10 +71,12 @@ class Proposer:
         data = select(frame, past, formulas, taught=True, wide=True)
         if data is None:
             return trust, selection, []
+        better = fenced(frame, past, data)
+        data = data if better is None else better.data
         selection, choice, data = taught_or_chosen(data, selection, len(past))
         if choice is None and needs_arch(past):
             return trust, selection, []
-        view = _ProposalView(frame, past, data, starts, rng)
+        view = _ProposalView(frame, past, data, starts, rng, better)
         while True:
             proposal = self._try(view, choice, trust)
             if proposal is not None:
@@ -135,30 +139,45 @@ class Proposer:
         best = lowest(model, frame, data.scale, self._repairer, starts, radius, brief)
         if isinstance(model, CompositeObjective) and not anywhere:
             best = self._polished(view, model, radius, best)
+        if view.better is not None and best is not None and not anywhere:
+            best = self._fenced(view, model, radius, best, view.better.fence)
         gain = 0.0 if best is None else model.value(np.zeros(len(frame.centre))) - best.value
         if best is None or not gain > 0:
             return None
         return self._proposal(view, trust, best.x, gain, slope)
 
+    def _fenced(
+        self, view: _ProposalView, model: SmoothModel, radius: float, best: Minimum, fence: Fence
+    ) -> Minimum | None:
+        """Return the minimum on this side of a fence, if one that was found is beyond it."""
+        if fence.holds(view.frame.coordinates(best.x) / view.data.scale):
+            return best
+        models = with_row(view.frame, view.data, model, fence.row())
+        return self._stepped(view, models, radius)
+
     def _polished(
         self, view: _ProposalView, model: CompositeObjective, radius: float, best: Minimum | None
     ) -> Minimum | None:
         """Return a lower minimum than one that was found, by SLSQP: formulas bend sharply."""
+        start = None if best is None else view.frame.coordinates(best.x)
+        models = without_limits(view.frame, view.data, model)
+        lower = self._stepped(view, models, radius, start)
+        if lower is None or (best is not None and lower.value >= best.value):
+            return best
+        return lower
+
+    def _stepped(
+        self, view: _ProposalView, models: Models, radius: float, start: Floats | None = None
+    ) -> Minimum | None:
+        """Return the best step from the centre, or another start, as a minimum."""
         frame, scale = view.frame, view.data.scale
-        start = None if best is None else frame.coordinates(best.x)
-        v, _ = best_step(
-            without_limits(frame, view.data, model),
-            self._repairer.feasible_set,
-            radius,
-            np.zeros(0),
-            0.0,
-            start,
-        )
+        margins = np.zeros(len(models.units))
+        weight = c.LOCAL_WEIGHT if len(margins) else 0.0
+        v, _ = best_step(models, self._repairer.feasible_set, radius, margins, weight, start)
         near = self._repairer.near(frame.design(scale * v), frame.metric(), frame.centre)
         if near is None or frame.distance(near.x) > radius * (1 + c.TRUST_INSIDE):
-            return best
-        value = model.value(frame.coordinates(near.x) / scale)
-        return Minimum(near.x, value) if best is None or value < best.value else best
+            return None
+        return Minimum(near.x, models.objective.value(frame.coordinates(near.x) / scale))
 
     def _proposal(
         self, view: _ProposalView, trust: Trust, x: Floats, predicted: float, slope: float
@@ -176,8 +195,9 @@ class Proposer:
         if not frame.nearest(repair.x, view.past.points) > c.PROPOSAL_NEW * step:
             return None
         spread = view.data.spread
+        jump = np.inf if view.better is None else view.better.jump
         return Proposal(
-            repair, trust.kind, predicted, step, slope, spread, frame.centre, trust.radius
+            repair, trust.kind, predicted, step, slope, spread, frame.centre, trust.radius, jump
         )
 
     def _far_starts(self, view: _ProposalView) -> list[Floats]:
@@ -236,6 +256,7 @@ class _ProposalView:
     data: Data
     starts: Floats
     rng: np.random.Generator
+    better: Fenced | None = None  # the better side of a jump
 
 
 def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> SmoothModel | None:

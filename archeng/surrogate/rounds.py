@@ -30,7 +30,14 @@ from archeng.surrogate.choice import Selection
 from archeng.surrogate.local import LocalEnd, LocalState
 from archeng.surrogate.noisy import NoisyState
 from archeng.surrogate.proposer import Proposal
-from archeng.surrogate.trust import ProposalKind, Trust, shrunk_less, trust_after, with_leap
+from archeng.surrogate.trust import (
+    ProposalKind,
+    Trust,
+    at_jump,
+    shrunk_less,
+    trust_after,
+    with_leap,
+)
 from archeng.surrogate.wide import WIDE_NAMES
 
 
@@ -308,6 +315,8 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
         trust = replace(trust, kind=made[k].kind, radius=made[k].radius)
         if not improved and made[k].kind in anywhere:
             trust = replace(trust, leaps=trust.leaps + sum(p.kind in anywhere for p in made) - 1)
+    if trust.kind is ProposalKind.EXPLOIT and made[k].jump < values[k] < np.inf:
+        return at_jump(trust)
     after = trust_after(trust, improved, ratios[k], made[k].step)
     wide = search.selection is not None and search.selection.kind in WIDE_NAMES
     return shrunk_less(trust, after, search.distribution.n) if wide else after

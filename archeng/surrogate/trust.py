@@ -71,6 +71,17 @@ def trust_after(trust: Trust, improved: bool, ratio: float, step: float) -> Trus
     return _leap_if_collapsed(replace(trust, radius=radius, kind=kind, failures=failures))
 
 
+def at_jump(trust: Trust) -> Trust:
+    """Return the trust after a minimum of the model was beyond a jump of the objective.
+
+    It is not the model that was wrong, but the fence, which is moved by it. So the region becomes
+    smaller only every other time, and what comes next is a minimum of the model again.
+    """
+    failures = trust.failures + 1
+    radius = trust.radius * (c.TRUST_SHRINK_MISSED if failures % 2 == 0 else 1.0)
+    return _leap_if_collapsed(replace(trust, radius=radius, failures=failures))
+
+
 def shrunk_less(before: Trust, after: Trust, n: int) -> Trust:
     """Return the trust with a region that has shrunk less, as for models in n (many) variables."""
     if not 0 < after.radius < before.radius:
