@@ -27,7 +27,7 @@ from archeng.surrogate import constants as c
 from archeng.surrogate import rounds
 from archeng.surrogate.belief import promising
 from archeng.surrogate.companions import judged_together, with_companions
-from archeng.surrogate.data import Frame, best_position, frame_at
+from archeng.surrogate.data import Frame, are_many, best_position, frame_at
 from archeng.surrogate.doubts import Doubts, proposed
 from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
@@ -52,7 +52,7 @@ class Assisted(Handler[AssistedSearch]):
         composite = formulas is not None and bool(formulas.objective)
         kinks = composite and formulas is not None and not formulas.smooth_objective
         # With simulated constraints, kinks in the objective, or lessons, it makes all proposals
-        self._taught, self._wide = parts.taught, parts.wide
+        self._taught, self._wide, self._formulas = parts.taught, parts.wide, formulas
         self._width, self._count = parts.width, parts.proposals
         self._only_local = bool(parts.limits) or kinks or parts.taught
         self.multistart = formulas is not None
@@ -181,13 +181,9 @@ class Assisted(Handler[AssistedSearch]):
     ) -> tuple[AssistedSearch, Population | None]:
         """Make proposals around the best design; None if the round is over."""
         lowest = float(past.objectives[best])
-        inverse = search.state.reference / search.sigma
-        if inverse.ndim == 1:  # of a diagonal metric
-            factor, inverse = np.diag(1 / inverse), np.diag(inverse)
-        else:
-            factor = np.asarray(np.linalg.inv(inverse), dtype=float)
-        frame = Frame(past.points[best], factor, inverse)
-        frame = in_valley(frame, past, search.calls_before or 0)
+        begin = search.calls_before or 0
+        frame = self._frame(search, past, best)
+        frame = in_valley(frame, past, begin)
         trust, last, n_tried = search.trust, search.last, search.rounds.tried
         if search.best is not None and last is not None and n_tried == 0:
             by_arch = search.best - lowest > c.GAIN_MOVES * last.spread  # since the last round
@@ -198,16 +194,32 @@ class Assisted(Handler[AssistedSearch]):
             return rounds.round_over(search), None
         starts = search.starts
         if starts is None:
-            starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
-        seen = past.last_and(best, c.CALLS_REMEMBERED)
+            starts = past.points[begin : begin + c.FAR_DESIGNS]
+            if frame.factor.ndim == 2:
+                starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
         trust, selection, proposals = self._proposer.propose(
-            frame, seen, trust, search.selection, starts, rng, self._count
+            frame, past, best, trust, search.selection, starts, rng, self._count
         )
         search = replace(search, trust=trust, selection=selection, starts=starts)
         if not proposals:
             return rounds.round_over(search), None
         search = replace(search, best=lowest, last=proposals[0], batch=tuple(proposals[1:]))
         return search, proposed([p.repair for p in proposals])
+
+    def _frame(self, search: AssistedSearch, past: PastCalls, best: int) -> Frame:
+        """Return the frame of proposals: the initial search distribution around the best design.
+
+        With many variables it is a diagonal, if it can be.
+        """
+        inverse, formulas = search.state.reference / search.sigma, self._formulas
+        n, centre = len(inverse), past.points[best]
+        if inverse.ndim == 2 and np.count_nonzero(inverse) == n:
+            inverse = np.diag(inverse)
+        if inverse.ndim == 2:
+            return Frame(centre, np.asarray(np.linalg.inv(inverse), dtype=float), inverse)
+        if are_many(n, formulas, past):
+            return Frame(centre, 1 / inverse, inverse)
+        return Frame(centre, np.diag(1 / inverse), np.diag(inverse))
 
     # -- the local search ---------------------------------------------------------------------
 

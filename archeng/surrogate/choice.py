@@ -16,13 +16,14 @@ well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from archeng.codec import OMITTED
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
 from archeng.surrogate.composite import Composite, CompositeFit, CompositeObjective
@@ -37,7 +38,7 @@ from archeng.surrogate.priors import (
     transforms_for,
 )
 from archeng.surrogate.sums import Sum
-from archeng.surrogate.wide import WIDE
+from archeng.surrogate.wide import DIAGONAL, WIDE
 
 
 class SmoothModel(Protocol):
@@ -120,7 +121,9 @@ KINDS: tuple[ModelKind, ...] = PRIORS
 
 def _kinds_for(data: Data) -> tuple[ModelKind, ...]:
     """Return the kinds of models that are tried."""
-    return WIDE if data.wide else KINDS
+    if not data.wide:
+        return KINDS
+    return WIDE if data.A.shape[1] <= c.WIDE_INTERACTING else DIAGONAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +155,10 @@ class Selection:
     variances: Floats | None  # of the entries of the Hessian (n, n), reweighted
     trimmed: bool  # whether it was fitted to the better designs only
     calls: int
+    # Of models in many variables: how many calls there were when its designs were taken, and which
+    # was the best one then
+    taken: int = field(default=0, metadata=OMITTED)
+    centre: int | None = field(default=None, metadata=OMITTED)
 
 
 class CompositeKind(ModelKind):
@@ -241,8 +248,7 @@ def chosen(
     more than a linear model.
     """
     p, n = data.A.shape
-    least = c.WIDE_FEWEST if data.wide else n + 2
-    if p < least:
+    if p < n + 2:
         return selection, None, data
     if selection is not None and calls - selection.calls < 1 + p // c.CHOICE_KEPT:
         used = data.trimmed() if selection.trimmed else data
@@ -252,14 +258,14 @@ def chosen(
             if warning.any():
                 used = data.trimmed(warning)
                 choice = _chosen_again(used, selection)
-        if choice is not None and len(used.y) >= least:
+        if choice is not None and len(used.y) >= n + 2:
             return selection, choice, used
     used, choice = data, choose(data)
     if choice is None:
         return None, None, data
     if choice.score > c.SCORE_POOR:
         better = data.trimmed()
-        if len(better.y) > least:
+        if len(better.y) > n + 2:
             other = choose(better)
             if other is not None:
                 warning = _contradicting(data, other)
@@ -282,11 +288,8 @@ def chosen(
 def _contradicting(data: Data, choice: Choice) -> NDArray[np.bool_]:
     """Whether designs (p,) would be better than the best one by a model of the better ones.
 
-    They are not: without them nothing says that the objective rises towards them. None in many
-    variables, where models begin with few designs.
+    They are not: without them nothing says that the objective rises towards them.
     """
-    if data.A.shape[1] >= c.WIDE_FROM:
-        return np.zeros(len(data.y), dtype=np.bool_)
     predicted = np.array([choice.fit.model.value(v) for v in data.A])
     return np.asarray((predicted < 0) & (data.y > np.quantile(data.y, c.DATA_TRIMMED)))
 

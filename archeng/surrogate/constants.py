@@ -37,6 +37,7 @@ BATCH_RADII = (3.0, 1 / 3)
 # be one more for every two variables, of so many at most
 LEAPS = 4
 LEAPS_MANY = 40  # Variables that count for these leaps at most
+LEAPS_MOST_VARIABLES = 100  # With more there are none: a single one would take minutes
 
 # -- rounds: how many proposals, and when -----------------------------------------------------
 # Proposals in a row without improvement that end the longest round; plus one per variable
@@ -104,6 +105,12 @@ WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
 # variables: one value says little about a model that does not know all slopes
 WIDE_SLOWER = 20
 
+# Variables up to which models have interactions; beyond, the Hessian is a diagonal
+WIDE_INTERACTING = 300
+# To p designs of a model p^3 // this many, but not more than p // so many, are added before others
+# are taken around the best one: up to 310 designs none
+WIDE_INVERSE, WIDE_KEPT = 30_000_000, 30
+
 # -- valley: scales of the variables ---------------------------------------------------------------
 # Steps whose sizes are the scales, beyond two for each variable, and how many times more steps to
 # better designs there have to be before they are used
@@ -167,6 +174,9 @@ DESCENT_ENOUGH = 1e-4  # Gain of a step, relative to all gain so far, at which t
 DESCENT_ENOUGH_AT_EDGE = 0.2
 DESCENT_EDGE = 0.7  # Length of a step that is at the edge, in radii ...
 DESCENT_NEARLY = 0.8  # ... and at which it makes use of the region well enough
+# Length of a minimum without rows and pull, in radii, beyond which there is a pull from the first
+# trial on, with many variables: so far outside more rows are violated than there are variables
+DESCENT_FAR = 3.0
 DESCENT_RELAX = 8  # What pull and damping are divided by after a step that did not need them
 DESCENT_UNDAMPED = 1e-4  # Damping below this is none, relative to the largest curvature
 DESCENT_ROUNDING = 1e-14  # Relative gain that is rounding

@@ -45,7 +45,7 @@ class _Axes(NamedTuple):
 
     hessian: Floats
     eigenvalues: Floats
-    U: Floats
+    U: Floats | None  # None: the axes are those of the frame, factors are diagonals (n,)
     factor: Floats
     inverse: Floats
 
@@ -72,18 +72,29 @@ class Curvature:
         if axes is None or axes.hessian is not hessian:
             if not np.isfinite(hessian).all():
                 return None
-            eigenvalues, U = np.linalg.eigh(hessian)
-            factor = self.scale * (self.frame.factor @ U)
-            inverse = (U.T @ self.frame.inverse) / self.scale
-            axes = self._axes = _Axes(hessian, eigenvalues, U, factor, inverse)
+            axes = self._axes = self._axes_of(hessian)
         steep = float(np.sqrt(gradient @ gradient))
         values = np.abs(axes.eigenvalues)
         top = max(float(values.max()), steep / c.STEP_LONGEST)
         if top == 0:
             return None
         bends = np.maximum(values, c.CURVATURE_FLATTEST * top)
-        slope, place = gradient @ axes.U, v @ axes.U
+        slope, place = gradient, v
+        if axes.U is not None:
+            slope, place = gradient @ axes.U, v @ axes.U
         return Approximation(self.repairer, axes, x, top, bends, slope, place)
+
+    def _axes_of(self, hessian: Floats) -> _Axes:
+        """Return the eigenvectors of a Hessian (n, n), or of its diagonal (n,)."""
+        factor, inverse = self.frame.factor, self.frame.inverse
+        if hessian.ndim == 1 and factor.ndim == 1:
+            return _Axes(hessian, hessian, None, self.scale * factor, inverse / self.scale)
+        eigenvalues, U = np.linalg.eigh(np.diag(hessian) if hessian.ndim == 1 else hessian)
+        if factor.ndim == 1:
+            factor, inverse = factor[:, None] * U, U.T * inverse
+        else:
+            factor, inverse = factor @ U, U.T @ inverse
+        return _Axes(hessian, eigenvalues, U, self.scale * factor, inverse / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +115,11 @@ class Approximation:
         With ``thorough`` all solvers are tried.
         """
         roots = np.sqrt(self.bends + (pull + damping))
-        factor, inverse = self.axes.factor / roots, roots[:, None] * self.axes.inverse
+        factor, inverse = self.axes.factor / roots, self.axes.inverse
+        inverse = roots * inverse if inverse.ndim == 1 else roots[:, None] * inverse
         slope = self.slope + pull * self.place if pull else self.slope
-        aim = self.x - factor @ (slope / roots)
+        step = slope / roots
+        aim = self.x - (factor * step if factor.ndim == 1 else factor @ step)
         metric = Distribution(self.x, 1.0, factor, inverse)
         if thorough:
             repair = self.repairer.project(aim, metric, _NONE, np.zeros(0), self.x)
@@ -115,13 +128,13 @@ class Approximation:
 
     def exact(self, pull: float, damping: float) -> bool:
         """Whether the minimum is that of the model itself, if that is quadratic, or nearly."""
-        least, raised = float(self.axes.eigenvalues[0]), c.CURVATURE_FLATTEST * self.top
+        least, raised = float(self.axes.eigenvalues.min()), c.CURVATURE_FLATTEST * self.top
         nearly = c.PULL_LITTLE * pull
         return damping <= nearly and (least >= raised or (least >= -nearly and raised <= nearly))
 
     def convex(self, pull: float) -> bool:
         """Whether the pull makes a quadratic model convex: then it has no other minimum."""
-        return float(self.axes.eigenvalues[0]) >= -pull
+        return float(self.axes.eigenvalues.min()) >= -pull
 
     def more(self, pull: float, damping: float) -> float:
         """Return the next damping after a step that does not lower the model."""
@@ -153,6 +166,11 @@ class Approximation:
             return float(np.clip(better, low * last, high * last))
         low, high = c.PULL_RANGE_BETWEEN
         return float(np.clip(better, low * last, high * other))
+
+    def length(self, damping: float) -> float:
+        """Return the length of the minimum without rows and pull."""
+        minimum = self.place - self.slope / (self.bends + damping)
+        return float(np.sqrt(minimum @ minimum))
 
     def first_pull(self, radius: float, damping: float) -> float:
         """Return a pull with a minimum near the radius, by the minima without rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,16 @@ class Frame:
     """Coordinates u = F^{-1} (x - centre), in which lengths are measured."""
 
     centre: Floats  # (n,)
-    factor: Floats  # (n, n)
+    factor: Floats  # (n, n), or its diagonal (n,) where models are of many variables
     inverse: Floats  # of the factor
 
     def coordinates(self, x: Floats) -> Floats:
         """U of a design (n,) or of designs (k, n)."""
-        return (x - self.centre) @ self.inverse.T
+        return self._lengths(x - self.centre)
 
     def design(self, u: Floats) -> Floats:
         """X of coordinates (n,)."""
-        return self.centre + self.factor @ u
+        return self.centre + (self.factor * u if self.factor.ndim == 1 else self.factor @ u)
 
     def designs(self, points: Floats) -> Floats:
         """Return the designs (k, n) of points (k, n): they are designs."""
@@ -43,8 +44,11 @@ class Frame:
 
     def nearest(self, x: Floats, points: Floats) -> float:
         """Return the distance of a design (n,) from the nearest of some points (k, n)."""
-        gaps = (points - x) @ self.inverse.T
+        gaps = self._lengths(points - x)
         return float(np.sqrt(np.min(np.sum(gaps**2, axis=1))))
+
+    def _lengths(self, d: Floats) -> Floats:
+        return d * self.inverse if self.inverse.ndim == 1 else d @ self.inverse.T
 
     def metric(self, deviation: float = 1.0) -> Distribution:
         """Return the metric of repairs in this frame, as a distribution."""
@@ -169,7 +173,7 @@ def select(
     informative = _informative(distances, f)
     u, f, distances = u[informative], f[informative], distances[informative]
     n = u.shape[1]
-    wide = wide and n >= c.WIDE_FROM and formulas is None and not past.teachers
+    wide = wide and are_many(n, formulas, past)
     if wide:
         most = most or most_designs_in_many(n)
     chosen = _net(u, distances, most or most_designs(n), c.WIDE_NET if wide else 2.0)
@@ -177,9 +181,7 @@ def select(
     taken = past.taken(np.flatnonzero(usable)[informative][chosen])
     simulated = taken.simulated
     lessons = None if formulas is None else _nearest_lessons(frame, past.lessons)
-    best, spread = float(f.min()), _median(f) - float(f.min())
-    if spread <= 0:
-        spread = float(f.max() - f.min())
+    best, spread = float(f.min()), spread_of(f)
     if spread <= 0 and (lessons is not None or np.ptp(simulated, axis=0).any()):
         spread = max(abs(best), 1.0) if lessons is not None else 1.0
     teachers = _nearest_rows(frame, past) if taught else ()
@@ -266,10 +268,25 @@ def _informative(distances: Floats, f: Floats) -> NDArray[np.bool_]:
     promise gains for ever.
     """
     centre = int(np.argmin(distances))
-    rounding = c.DATA_ROUNDING * np.abs(f[centre])
-    blurred = (distances < c.DATA_CLOSE) & (np.abs(f - f[centre]) <= rounding)
+    blurred = is_rounding(distances, f, float(f[centre]))
     blurred[centre] = False
     return np.asarray(np.logical_not(blurred), dtype=np.bool_)
+
+
+def is_rounding(distances: Any, f: Any, least: float) -> Any:
+    """Whether objectives at these distances from the best one, ``least``, differ by rounding."""
+    return (distances < c.DATA_CLOSE) & (np.abs(f - least) <= c.DATA_ROUNDING * np.abs(least))
+
+
+def spread_of(f: Floats) -> float:
+    """Return how far objectives (p,) are above the best one: the median, or the worst one."""
+    spread = _median(f) - float(f.min())
+    return spread if spread > 0 else float(f.max() - f.min())
+
+
+def are_many(n: int, formulas: Formulas | None, past: PastCalls) -> bool:
+    """Whether models in many variables are fitted: without formulas and teachers."""
+    return n >= c.WIDE_FROM and formulas is None and not past.teachers
 
 
 def most_designs(n: int) -> int:

@@ -96,6 +96,11 @@ class Kernels:
         return self.A @ self.A.T
 
     @cached_property
+    def product_size(self) -> float:
+        """Mean size of the scalar products."""
+        return float(np.mean(np.abs(self.products)))
+
+    @cached_property
     def diagonal(self) -> Floats:
         """Scalar products (p, p) of the squared coordinates."""
         squared = self.A**2

@@ -97,6 +97,7 @@ class _Descent:
         self._model, self._curvature = model, curvature
         self._radius = radius / curvature.scale
         self._x, self._v = start, curvature.coordinates(start)
+        self._many = len(start) >= c.WIDE_FROM
         self.value = model.value(self._v)
         self.best: Minimum | None = None
         self._begin, self._first = self._v, self.value
@@ -139,6 +140,10 @@ class _Descent:
         radius = self._radius
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
+        if self._many and self.pull == 0 and near.length(self._damping) > c.DESCENT_FAR * radius:
+            if len(self._x) <= c.WIDE_INTERACTING:  # beyond, a step inside is good enough
+                outside.append((0.0, near.length(self._damping)))
+            self.pull = near.first_pull(radius, self._damping)
         for attempt in range(c.DESCENT_TRIALS if self.best is None else c.DESCENT_FEWER_TRIALS):
             last = self.best is None and inside is None and attempt == c.DESCENT_TRIALS - 1
             trial = self._tried(near.minimum(self.pull, self._damping, thorough=last))

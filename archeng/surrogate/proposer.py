@@ -15,9 +15,10 @@ from archeng.surrogate import constants as c
 from archeng.surrogate.choice import Choice, Selection, SmoothModel, by_formula
 from archeng.surrogate.composite import CompositeObjective
 from archeng.surrogate.constrained import best_step
-from archeng.surrogate.data import Data, Frame, select
+from archeng.surrogate.data import Data, Frame, are_many, select
 from archeng.surrogate.fence import Fence, Fenced, fenced
 from archeng.surrogate.fit import linear
+from archeng.surrogate.growing import Growing
 from archeng.surrogate.minimise import Minimum, lowest
 from archeng.surrogate.models import Models, with_row, without_limits
 from archeng.surrogate.priors import IDENTITY
@@ -48,12 +49,13 @@ class Proposer:
     """
 
     def __init__(self, repairer: Repairer) -> None:
-        self._repairer = repairer
+        self._repairer, self._growing = repairer, Growing()
 
     def propose(
         self,
         frame: Frame,
         past: PastCalls,
+        best: int,
         trust: Trust,
         selection: Selection | None,
         starts: Floats,
@@ -62,18 +64,26 @@ class Proposer:
     ) -> tuple[Trust, Selection | None, list[Proposal]]:
         """Return the next proposals, none if there is nothing to try.
 
-        The frame is centred at the best design of the search; ``selection`` is the model used
-        before; ``starts`` (k, n) are feasible designs all over the set, from which distant minima
-        are looked for. Beside the first one there are at most ``count`` - 1
-        others, which are simulated with it.
+        The frame is centred at the best design of the search, at position ``best`` among the past
+        calls; ``selection`` is the model used before; ``starts`` (k, n) are feasible designs all
+        over the set, from which distant minima are looked for. Beside the first one there are at
+        most ``count`` - 1 others, which are simulated with it.
         """
         formulas = self._repairer.feasible_set.formulas
-        data = select(frame, past, formulas, taught=True, wide=True)
-        if data is None:
-            return trust, selection, []
-        better = fenced(frame, past, data)
-        data = data if better is None else better.data
-        selection, choice, data = taught_or_chosen(data, selection, len(past))
+        choice: Choice | None
+        grown = better = None
+        if are_many(len(frame.centre), formulas, past):
+            grown = self._growing.chosen(frame, past, best, selection)
+        past = past.last_and(best, c.CALLS_REMEMBERED)
+        if grown is not None:
+            selection, choice, data = grown
+        else:
+            found = select(frame, past, formulas, taught=True)
+            if found is None:
+                return trust, selection, []
+            better = fenced(frame, past, found)
+            data = found if better is None else better.data
+            selection, choice, data = taught_or_chosen(data, selection, len(past))
         if choice is None and needs_arch(past):
             return trust, selection, []
         view = _ProposalView(frame, past, data, starts, rng, better)
@@ -267,9 +277,10 @@ def _model(view: _ProposalView, choice: Choice | None, kind: ProposalKind) -> Sm
         if formula is not None:
             return formula.fitted().random(view.rng)
         return linear(data.A, data.y, view.rng)
-    if kind not in (ProposalKind.EXPLORE, ProposalKind.WANDER):
-        if isinstance(choice.fit, WideFit) and kind is ProposalKind.EXPLOIT:
-            return choice.fit.random(view.rng, c.WIDE_SHARE)
+    exploring = kind in (ProposalKind.EXPLORE, ProposalKind.WANDER)
+    if isinstance(choice.fit, WideFit) and kind is not ProposalKind.LEAP:
+        return choice.fit.random(view.rng, 1.0 if exploring else c.WIDE_SHARE)
+    if not exploring:
         return choice.fit.model
     z = choice.transform.apply(data.y)
     explored = choice.kind.exploring().refit(data.kernels, z, choice.fit.noise, None)

@@ -38,7 +38,7 @@ from archeng.surrogate.trust import (
     trust_after,
     with_leap,
 )
-from archeng.surrogate.wide import WIDE_NAMES
+from archeng.surrogate.wide import WIDE_BY_NAME
 
 
 class Phase(StrEnum):
@@ -130,6 +130,8 @@ def first_state(search: ArchSearch, width: int = 1) -> AssistedSearch:
     times = search.population_size // suitable_population_size(n, width)
     patience = max(longest_round(n) // max(times // 2, 1), 1)
     trust = Trust(most_leaps=c.LEAPS + min(n, c.LEAPS_MANY) // 2)
+    if n > c.LEAPS_MOST_VARIABLES:
+        trust = Trust(leaps=c.LEAPS, most_leaps=c.LEAPS)
     return AssistedSearch(
         **vars(search),
         sigma=search.distribution.sigma,
@@ -318,7 +320,7 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
     if trust.kind is ProposalKind.EXPLOIT and made[k].jump < values[k] < np.inf:
         return at_jump(trust)
     after = trust_after(trust, improved, ratios[k], made[k].step)
-    wide = search.selection is not None and search.selection.kind in WIDE_NAMES
+    wide = search.selection is not None and search.selection.kind in WIDE_BY_NAME
     return shrunk_less(trust, after, search.distribution.n) if wide else after
 
 

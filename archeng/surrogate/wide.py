@@ -44,13 +44,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from archeng.distribution import Floats
 from archeng.surrogate import constants as c
 from archeng.surrogate.fit import Kernels, left_out_errors
-from archeng.surrogate.interpolant import Interpolant
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The model c + g^T v + v^T H v / 2; H is a matrix (n, n) or, of parabolas, a diagonal (n,)."""
+
+    constant: float
+    gradient: Floats
+    hessian: Floats
+
+    @property
+    def is_quadratic(self) -> bool:
+        """The Hessian is the same everywhere."""
+        return True
+
+    def value(self, v: Floats) -> float:
+        """Value at v (n,)."""
+        return float(self.constant + (self.gradient + 0.5 * self._bent(v)) @ v)
+
+    def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
+        """Gradient (n,) and Hessian at v."""
+        return self.gradient + self._bent(v), self.hessian
+
+    def around(self, v: Floats) -> Quadratic:
+        """Return the same function of the coordinates from v (n,) on."""
+        return Quadratic(self.value(v), self.gradient + self._bent(v), self.hessian)
+
+    def _bent(self, v: Floats) -> Floats:
+        return self.hessian * v if self.hessian.ndim == 1 else self.hessian @ v
 
 
 @dataclass(frozen=True)
@@ -69,9 +98,8 @@ class WidePrior:
 
     def fit(self, kernels: Kernels, Y: Floats) -> Sequence[WideFit | None]:
         """Fit a model to each column of Y (p, k), and prepare their leave-one-out errors."""
-        system, p = WideSystem(kernels, self), len(Y)
-        inverse = system.solve(np.eye(p))
-        fits = [WideFit(system, y, inverse @ y, np.diag(inverse).copy()) for y in Y.T]
+        system = WideSystem(kernels, self)
+        fits = [WideFit(system, y) for y in Y.T]
         return [one if np.isfinite(one.solution).all() else None for one in fits]
 
     def refit(
@@ -88,116 +116,173 @@ class WidePrior:
         """Return the prior of random models that fit as well: this one."""
         return self
 
+    def kernel(self, products: Floats, diagonal: Floats) -> Floats:
+        """Return the part of the kernel that is the Hessian's, of products of designs."""
+        if self.mixed == 0.0:
+            return 0.5 * diagonal
+        K = products * products
+        K *= 0.5 * self.mixed
+        if self.mixed != 1.0:
+            K += (0.5 * (1.0 - self.mixed)) * diagonal
+        return K
 
-WIDE = tuple(
-    WidePrior(f"wide, {name}{', local' if remainder else ''}", mixed, remainder)
-    for name, mixed in zip(("additive", "few", "quadratic"), c.WIDE_MIXED, strict=True)
-    for remainder in (0.0, c.PRIOR_REMAINDER)
-)
-WIDE_NAMES = frozenset(prior.name for prior in WIDE)
+    def errors(self, squares: Floats) -> Floats:
+        """Return the allowed errors of designs with these squared lengths."""
+        far = c.FIT_FAR * squares**2 + self.remainder * squares**3
+        return np.asarray(c.FIT_ROUNDING + self.noise + far, dtype=float)
+
+
+def _priors(names: Sequence[str], mixed: Sequence[float]) -> tuple[WidePrior, ...]:
+    return tuple(
+        WidePrior(f"wide, {name}{', local' if remainder else ''}", variance, remainder)
+        for name, variance in zip(names, mixed, strict=True)
+        for remainder in (0.0, c.PRIOR_REMAINDER)
+    )
+
+
+WIDE = _priors(("additive", "few", "quadratic"), c.WIDE_MIXED)
+DIAGONAL = _priors(("diagonal",), (0.0,))
+WIDE_BY_NAME = {prior.name: prior for prior in (*WIDE, *DIAGONAL)}
+
+
+class Solved(Protocol):
+    """A system with its prior, for designs A (p, n)."""
+
+    @property
+    def A(self) -> Floats:
+        """Designs (p, n)."""
+
+    @property
+    def kernel(self) -> WideKernel:
+        """The kernel."""
+
+    def solve(self, Y: Floats) -> Floats:
+        """Weights and free part, (p + 2, k), for Y (p, k); NaN if the system is singular."""
+
+
+@dataclass(frozen=True)
+class WideKernel:
+    """A prior, and what the two parts of its kernel are divided by."""
+
+    prior: WidePrior
+    bend: float
+    rise: float
+
+    def entries(self, products: Floats, diagonal: Floats) -> Floats:
+        """Return entries of K."""
+        K = self.prior.kernel(products, diagonal)
+        K /= self.bend
+        K += products / self.rise
+        return K
+
+    def slope_and_hessian(self, A: Floats, solution: Floats) -> tuple[Floats, Floats]:
+        """Slope (n,) and Hessian, (n, n) or its diagonal (n,), of a solution (p + 2,)."""
+        w, mixed = solution[:-2], self.prior.mixed
+        slope, weights = A.T @ (w / self.rise), w / self.bend
+        if mixed == 0.0:
+            return slope, (A * A).T @ weights + solution[-1]
+        hessian = (A.T * weights) @ A
+        diagonal = np.einsum("ii->i", hessian)
+        bends = diagonal + solution[-1]
+        if mixed != 1.0:
+            hessian *= mixed
+        diagonal[:] = bends
+        return slope, hessian
+
+    def random_part(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Slope (n,) and Hessian of a random function of the prior, of size one."""
+        if self.prior.mixed == 0.0:
+            hessian = rng.standard_normal(n) / np.sqrt(self.bend)
+        else:
+            hessian = rng.standard_normal((n, n))
+            hessian = (hessian + hessian.T) * np.sqrt(0.5 * self.prior.mixed / self.bend)
+            np.fill_diagonal(hessian, rng.standard_normal(n) / np.sqrt(self.bend))
+        return rng.standard_normal(n) / np.sqrt(self.rise), hessian
 
 
 class WideSystem:
     """The system for one prior."""
 
     def __init__(self, kernels: Kernels, prior: WidePrior) -> None:
-        self.A, self.prior = kernels.A, prior
+        self.A = kernels.A
         p, products, s = len(self.A), kernels.products, kernels.squares
-        K = 0.5 * prior.mixed * products**2
-        if prior.mixed != 1.0:
-            K += 0.5 * (1.0 - prior.mixed) * kernels.diagonal
-        self.bend = float(np.mean(np.abs(K))) or 1.0
-        self.rise = (float(np.mean(np.abs(products))) or 1.0) / c.WIDE_SLOPE
+        K = prior.kernel(products, kernels.diagonal)
+        bend = float(np.mean(np.abs(K))) or 1.0
+        rise = (kernels.product_size or 1.0) / c.WIDE_SLOPE
+        self.kernel = WideKernel(prior, bend, rise)
         self.matrix = np.zeros((p + 2, p + 2))
-        self.matrix[:p, :p] = K / self.bend + products / self.rise
-        errors = c.FIT_ROUNDING + prior.noise + c.FIT_FAR * s**2 + prior.remainder * s**3
+        block = self.matrix[:p, :p]
+        np.divide(K, bend, out=block)
+        block += np.divide(products, rise, out=K)
         diagonal = np.einsum("ii->i", self.matrix)
-        diagonal[:p] += errors
+        diagonal[:p] += prior.errors(s)
         diagonal[p:] = -c.FIT_ROUNDING
         self.matrix[:p, p] = self.matrix[p, :p] = 1.0
         self.matrix[:p, p + 1] = self.matrix[p + 1, :p] = 0.5 * s
 
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the matrix, NaN if it is singular."""
+        try:
+            return np.asarray(np.linalg.inv(self.matrix), dtype=float)
+        except np.linalg.LinAlgError:
+            return np.full(self.matrix.shape, np.nan)
+
     def solve(self, Y: Floats) -> Floats:
         """Weights and free part, (p + 2, k), for Y (p, k); NaN if the system is singular."""
-        rhs = np.zeros((len(self.matrix), Y.shape[1]))
-        rhs[: len(Y)] = Y
-        try:
-            return np.asarray(np.linalg.solve(self.matrix, rhs), dtype=float)
-        except np.linalg.LinAlgError:
-            return np.full(rhs.shape, np.nan)
-
-    def slope_and_hessian(self, solution: Floats) -> tuple[Floats, Floats]:
-        """Slope (n,) and Hessian (n, n) of a solution (p + 2,)."""
-        w = solution[:-2]
-        hessian = (self.A.T * (w / self.bend)) @ self.A
-        diagonal = np.einsum("ii->i", hessian)
-        bends = diagonal + solution[-1]
-        if self.prior.mixed != 1.0:
-            hessian *= self.prior.mixed
-        diagonal[:] = bends
-        return self.A.T @ (w / self.rise), hessian
-
-    def random_part(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Slope (n,) and Hessian (n, n) of a random function of the prior, of size one."""
-        n = self.A.shape[1]
-        hessian = rng.standard_normal((n, n))
-        hessian = (hessian + hessian.T) * np.sqrt(0.5 * self.prior.mixed / self.bend)
-        np.fill_diagonal(hessian, rng.standard_normal(n) / np.sqrt(self.bend))
-        return rng.standard_normal(n) / np.sqrt(self.rise), hessian
+        return np.asarray(self.inverse[:, : len(Y)] @ Y, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
 class WideFit:
-    """A fitted model."""
+    """A fitted model, around the design at coordinates ``origin`` (n,) of the system."""
 
-    system: WideSystem
+    system: Solved
     y: Floats
-    known_solution: Floats | None = None  # (p + 2,)
-    known_diagonal: Floats | None = None  # (p,) of the inverse of the matrix
+    origin: Floats | None = None
 
     @cached_property
     def solution(self) -> Floats:
         """Weights and free part (p + 2,)."""
-        if self.known_solution is not None:
-            return self.known_solution
         return self.system.solve(self.y[:, None])[:, 0]
 
     @cached_property
-    def model(self) -> Interpolant:
+    def model(self) -> Quadratic:
         """The model."""
-        slope, hessian = self.system.slope_and_hessian(self.solution)
-        return self._with(float(self.solution[-2]), slope, hessian)
+        return self._model(self.solution)
 
     @cached_property
     def errors(self) -> Floats:
         """Leave-one-out errors (p,)."""
-        p, diagonal = len(self.y), self.known_diagonal
-        if diagonal is None:
-            diagonal = np.diag(self.system.solve(np.eye(p)))
-        return left_out_errors(self.solution[:p], diagonal)
+        assert isinstance(self.system, WideSystem)
+        p = len(self.y)
+        return left_out_errors(self.solution[:p], np.diag(self.system.inverse)[:p])
 
     @property
     def noise(self) -> float:
         """Variance of the noise that the prior assumes."""
-        return self.system.prior.noise
+        return self.system.kernel.prior.noise
 
     @property
     def variances(self) -> None:
         """Nothing else is used again."""
         return
 
-    def random(self, rng: np.random.Generator, share: float = 1.0) -> Interpolant:
+    def random(self, rng: np.random.Generator, share: float = 1.0) -> Quadratic:
         """Return a random model that fits the data as well, or the mean and a share of it."""
         A, p = self.system.A, len(self.y)
-        slope, hessian = self.system.random_part(rng)
-        drawn = A @ slope + 0.5 * np.sum((A @ hessian) * A, axis=1)
+        slope, hessian = self.system.kernel.random_part(A.shape[1], rng)
+        bent = A * hessian if hessian.ndim == 1 else A @ hessian
+        drawn = A @ slope + 0.5 * np.einsum("ij,ij->i", bent, A)
         fitted, undone = self.system.solve(np.column_stack((self.y, drawn))).T
         energy = float(fitted[:p] @ self.y) / max(p - 2, 1)
         size = share * float(np.sqrt(energy)) if 0 < energy < np.inf else 0.0
-        solution = fitted - size * undone
-        g, H = self.system.slope_and_hessian(solution)
-        return self._with(float(solution[-2]), g + size * slope, H + size * hessian)
+        return self._model(fitted - size * undone, size * slope, size * hessian)
 
-    def _with(self, constant: float, slope: Floats, hessian: Floats) -> Interpolant:
-        weights = np.zeros(len(self.y))
-        return Interpolant(constant, slope, hessian, self.system.A, weights, 0.0, 0.0)
+    def _model(
+        self, solution: Floats, slope: Floats | float = 0.0, hessian: Floats | float = 0.0
+    ) -> Quadratic:
+        """Return the model of a solution and of a known part."""
+        g, H = self.system.kernel.slope_and_hessian(self.system.A, solution)
+        model = Quadratic(float(solution[-2]), g + slope, H + hessian)
+        return model if self.origin is None else model.around(self.origin)

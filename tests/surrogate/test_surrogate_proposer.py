@@ -62,7 +62,7 @@ class Search:
         best = int(np.nanargmin(self.known.objectives))
         frame = self.frame_of(self.known.points[best])
         self.trust, self.selection, proposals = Proposer(self.repairer).propose(
-            frame, self.known, self.trust, self.selection, self.starts, self.rng
+            frame, self.known, best, self.trust, self.selection, self.starts, self.rng
         )
         proposal = proposals[0] if proposals else None
         if proposal is None:
@@ -221,11 +221,12 @@ def test_proposals_do_not_depend_on_earlier_ones_of_the_same_proposer() -> None:
     repairer = Repairer(fs)
     points = feasible_points(repairer, 9, rng)
     known, starts = known_of(points, q), points[:3]
-    frame = plain_frame(points[int(np.argmin(known.objectives))])
+    best = int(np.argmin(known.objectives))
+    frame = plain_frame(points[best])
     kept = Proposer(repairer)
     for mode in (*ProposalKind, *ProposalKind):
         trust = Trust(kind=mode)
-        arguments = frame, known, trust, None, starts
+        arguments = frame, known, best, trust, None, starts
         *_, (one,) = kept.propose(*arguments, np.random.default_rng(7))
         *_, (two,) = Proposer(Repairer(fs)).propose(*arguments, np.random.default_rng(7))
         assert one is not None

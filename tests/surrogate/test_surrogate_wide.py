@@ -20,9 +20,9 @@ from archeng.surrogate import constants as c
 from archeng.surrogate.choice import chosen
 from archeng.surrogate.data import most_designs, most_designs_in_many, select
 from archeng.surrogate.fit import Kernels
-from archeng.surrogate.priors import QUADRATIC
+from archeng.surrogate.growing import Growing, GrowingSystem
 from archeng.surrogate.trust import Trust, shrunk_less
-from archeng.surrogate.wide import WIDE, WidePrior
+from archeng.surrogate.wide import DIAGONAL, WIDE, WideFit, WidePrior, WideSystem
 
 ADDITIVE, DENSE = WIDE[0], WIDE[4]
 
@@ -96,9 +96,11 @@ def test_many_variables_begin_somewhere(n: int) -> None:
     assert data is not None
     wide = n >= c.WIDE_FROM
     assert data.wide is wide
-    selection, choice, _ = chosen(data, None, 8)
-    assert (choice is not None) is wide
-    assert selection is None or selection.kind.startswith("wide")
+    past = PastCalls(points, np.sum(points**2, axis=1))
+    found = Growing().chosen(plain_frame(points[0]), past, 0, None) if wide else None
+    assert (found is not None) is wide
+    assert found is None or found[0].kind.startswith("wide")
+    assert wide or chosen(data, None, 8)[1] is None
 
 
 def test_windows_hold_what_parabolas_need() -> None:
@@ -115,11 +117,12 @@ def test_a_miss_says_less_in_many_variables() -> None:
     assert shrunk_less(before, Trust(radius=2.0), 50).radius == 2.0
 
 
-def test_a_fit_takes_a_fraction_of_one_with_free_slopes() -> None:
+def test_a_design_more_takes_a_fraction_of_a_fit() -> None:
     rng = np.random.default_rng(0)
     n, p = 100, 400
     A = unit(designs(rng, p, n))
     y = normalised(bowl(rng, n, False)(A))
+    grown = GrowingSystem(WideSystem(Kernels(A[: p - 10]), DENSE))
 
     def seconds(act: Callable[[], object]) -> float:
         spent = []
@@ -130,12 +133,66 @@ def test_a_fit_takes_a_fraction_of_one_with_free_slopes() -> None:
         return min(spent)
 
     def updated() -> object:
-        fit = DENSE.refit(Kernels(A), y, 0.0, None)
-        assert fit is not None
-        return fit.random(rng, c.WIDE_SHARE)
+        grown.add(A[len(grown.A)])
+        return WideFit(grown, y[: len(grown.A)]).random(rng, c.WIDE_SHARE)
+
+    def anew() -> object:
+        return WideFit(WideSystem(Kernels(A), DENSE), y).random(rng, c.WIDE_SHARE)
 
     with one_thread:
-        assert seconds(updated) < 0.5 * seconds(lambda: QUADRATIC.fit(Kernels(A), y[:, None]))
+        updated()  # the inverse, once
+        assert seconds(updated) < 0.6 * seconds(anew)
+
+
+@few
+@given(seed=seeds)
+@pytest.mark.parametrize("prior", [DIAGONAL[0], WIDE[3], WIDE[4]], ids=lambda prior: prior.name)
+def test_a_system_that_grew_is_that_of_all_designs(prior: WidePrior, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, p, k = 20, 30, 9
+    A, Y = unit(designs(rng, p + k, n)), rng.standard_normal((p + k, 2))
+    grown = GrowingSystem(WideSystem(Kernels(A[:p]), prior))
+    for a in A[p:]:
+        grown.add(a)
+    np.testing.assert_array_equal(grown.A, A)
+    every = WideSystem(Kernels(A), prior)
+    products, squares = A @ A.T, A**2
+    every.matrix[: p + k, : p + k] = grown.kernel.entries(products, squares @ squares.T)
+    np.einsum("ii->i", every.matrix)[: p + k] += prior.errors(np.sum(squares, axis=1))
+    np.testing.assert_allclose(every.matrix[: p + k] @ grown.solve(Y), Y, atol=1e-8)
+    origin = A[-1]
+    near, far = WideFit(grown, Y[:, 0], origin).model, WideFit(grown, Y[:, 0]).model
+    shift = unit(rng.standard_normal((1, n)))[0]
+    assert near.value(shift) == pytest.approx(far.value(origin + shift))
+    for here, there in zip(near.derivatives(shift), far.derivatives(origin + shift), strict=True):
+        np.testing.assert_allclose(here, there)
+
+
+def test_a_resumed_run_has_the_same_models_bit_for_bit() -> None:
+    """What `Growing` remembers changes nothing."""
+    rng = np.random.default_rng(3)
+    n = 20
+    points, f = designs(rng, 140, n), bowl(rng, n, False)
+    values, kept, selection, choices = f(points), Growing(), None, set()
+    for calls in range(60, 140):
+        past = PastCalls(points[:calls], values[:calls])
+        best = int(np.argmin(past.objectives))
+        frame = plain_frame(points[best])
+        again = Growing().chosen(frame, past, best, selection)
+        found = kept.chosen(frame, past, best, selection)
+        assert found is not None
+        assert again is not None
+        selection, one, _ = found
+        two = again[1]
+        choices.add(selection.calls)
+        assert isinstance(one.fit, WideFit)
+        assert isinstance(two.fit, WideFit)
+        model, other = (fit.random(np.random.default_rng(1), 0.3) for fit in (one.fit, two.fit))
+        assert model.gradient.tobytes() == other.gradient.tobytes()
+        assert model.hessian.tobytes() == other.hessian.tobytes()
+        best_of_model = one.fit.model.value(np.zeros(n))
+        assert best_of_model == pytest.approx(0.0, abs=1e-3)  # around the best design
+    assert len(choices) > 1  # chosen again on the way
 
 
 # -- whole runs -----------------------------------------------------------------------------------
@@ -162,6 +219,19 @@ def quadratic(n: int, dense: bool) -> tuple[Model, Callable[[Design], float], fl
         return float(r @ r)
 
     return model, simulator, float(found["f"]), rows
+
+
+@pytest.mark.slow
+def test_hundreds_of_variables_gain_soon() -> None:
+    """Nothing costs n^3 operations, nothing is looked for far away: milliseconds a call."""
+    model, simulator, least, _ = quadratic(400, False)
+    run, begin = archeng.Run(model, simulator, max_evaluations=450, seed=1), time.process_time()
+    while not run.stopped:
+        run.step()
+    first = run.evaluations[0].objective
+    assert run.best is not None
+    assert run.best.objective - least < 0.6 * (first - least)
+    assert time.process_time() - begin < 90
 
 
 @pytest.mark.slow
