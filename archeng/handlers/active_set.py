@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import Handler, Population, Search, as_sampled, plain_search
+from archeng.handlers.base import Handler, Population, Search, plain_search
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repairer, RepairKind
 from archeng.strategy import sample
@@ -76,7 +76,7 @@ class ActiveSet(Handler[ActiveSetSearch]):
         """Make the offspring: the parent itself until it was simulated."""
         parent = search.anchor
         if not search.simulated:
-            return search, Population(parent[None], (as_sampled(self._set, parent),))
+            return search, self._unrepaired(parent[None])
         x = sample(search.state, search.parameters, rng)
         rows = np.array(search.rows, dtype=np.intp)
         keep = np.ones(len(rows), dtype=bool)

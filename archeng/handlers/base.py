@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -153,6 +153,7 @@ class Handler(ABC, Generic[S]):
     handles_discrete: ClassVar[bool] = False  # whether it handles integers, choices, categories
     asynchronous: ClassVar[bool] = False  # whether it learns from candidates as they come back
     handles_diagonal: ClassVar[bool] = False  # whether CMA-ES may have a diagonal metric
+    by_chance: ClassVar[bool] = False  # whether it waits for feasible samples: no equalities
     multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -160,6 +161,8 @@ class Handler(ABC, Generic[S]):
         self._settings, self._limits = parts.settings, parts.limits
         self._set = parts.repairer.feasible_set
         self._options(parts)
+        if self.by_chance:
+            refuse_equalities(self._set, self._settings.handler)
 
     @cached_property
     def _sides(self) -> RowSides:
@@ -170,11 +173,13 @@ class Handler(ABC, Generic[S]):
         parts.options(NoOptions)
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> S:
-        """Start a restart at a feasible point, with a population size (None: the default).
+        """Start a restart at a feasible point, with a population size (None: the default)."""
+        plain = plain_search(distribution, anchor, size, self._set.lattice)
+        return self.state_type(**vars(plain), **self._memory(distribution))
 
-        States with fields of their own need an init of their own.
-        """
-        return self.state_type(**vars(plain_search(distribution, anchor, size, self._set.lattice)))
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
+        """Return what the other fields of ``state_type`` begin with, by name."""
+        return {}
 
     @abstractmethod
     def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
@@ -193,6 +198,10 @@ class Handler(ABC, Generic[S]):
         rng: np.random.Generator,
     ) -> S:
         """Learn from what the simulator said about the candidates, now among the calls so far."""
+
+    def _unrepaired(self, points: Floats) -> Population:
+        """Return points (k, n) as candidates that are simulated as they are, if at all."""
+        return Population(points, tuple(as_sampled(self._set, x) for x in points))
 
     def reconsidered(self, search: S, past: PastCalls) -> S:
         """Think again about what is simulated next: teachers know more than when it was chosen."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,6 @@ from archeng.handlers.base import (
     Population,
     Search,
     last_if_undefined,
-    plain_search,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -70,10 +70,8 @@ class BoxPenalty(Handler[PenaltySearch]):
             )
         self._low, self._high = fs.box()
 
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> PenaltySearch:
-        """Start a restart: no weights yet."""
-        search = plain_search(distribution, anchor, size)
-        return PenaltySearch(**vars(search), gamma=np.zeros(distribution.n), ranges=np.zeros(0))
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
+        return {"gamma": np.zeros(distribution.n), "ranges": np.zeros(0)}
 
     def ask(
         self, search: PenaltySearch, rng: np.random.Generator, past: PastCalls

@@ -21,12 +21,35 @@ beta        how much of the deviation along w_j is taken           ``strength``
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from archeng.distribution import Floats
+from archeng.distribution import Distribution, Floats
+from archeng.handlers.base import Handler, Search
 
 _STRENGTH = 0.1  # beta (n + 2) [AH12]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSearch(Search):
+    """The search with the vectors of the limits (k, n)."""
+
+    vectors: Floats
+
+
+V = TypeVar("V", bound=VectorSearch)
+
+
+class VectorHandler(Handler[V]):
+    """A handler with constraint vectors, which know nothing at the start of a restart."""
+
+    by_chance = True
+
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
+        return {"vectors": np.zeros((len(self._sides), distribution.n))}
 
 
 def fading_rate(n: int) -> float:

@@ -32,6 +32,7 @@ prints the case distinction of the Lagrangian with the opposite sign ([SA22] see
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,7 @@ from archeng.handlers.base import (
     Handler,
     Population,
     Search,
-    as_sampled,
     last_if_undefined,
-    plain_search,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -71,29 +70,24 @@ class AugmentedLagrangian(Handler[LagrangianSearch]):
     outside = True
     state_type = LagrangianSearch
 
-    def init(
-        self, distribution: Distribution, anchor: Floats, size: int | None
-    ) -> LagrangianSearch:
-        """Start a restart: gamma = 0, omega = 1."""
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
         m = len(self._sides)
-        return LagrangianSearch(
-            **vars(plain_search(distribution, anchor, size)),
-            gamma=np.zeros(m),
-            omega=np.ones(m),
-            f_mean=None,
-            g_mean=np.zeros(m),
-            f_before=np.zeros(0),
-            g_before=np.zeros((0, m)),
-            q=0.0,
-        )
+        return {
+            "gamma": np.zeros(m),
+            "omega": np.ones(m),
+            "f_mean": None,
+            "g_mean": np.zeros(m),
+            "f_before": np.zeros(0),
+            "g_before": np.zeros((0, m)),
+            "q": 0.0,
+        }
 
     def ask(
         self, search: LagrangianSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[LagrangianSearch, Population]:
         """Sample; the mean is simulated too."""
         x = sample(search.state, search.parameters, rng)
-        points = np.vstack((x, search.distribution.mean))
-        return search, Population(points, tuple(as_sampled(self._set, p) for p in points))
+        return search, self._unrepaired(np.vstack((x, search.distribution.mean)))
 
     def tell(
         self,

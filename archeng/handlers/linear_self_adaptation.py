@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,6 @@ from archeng.handlers.base import (
     Population,
     Search,
     last_if_undefined,
-    plain_search,
 )
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair
@@ -87,15 +87,12 @@ class LinearSelfAdaptation(Handler[LinearSearch]):
         """Start a restart at a feasible point, with lambda = 4 n where CMA-ES has its default."""
         n, usual = distribution.n, default_population_size(distribution.n)
         size = round(LAMBDA_PER_N * n * (usual if size is None else size) / usual)
-        search = plain_search(distribution, anchor, size)
+        return super().init(distribution, anchor, size)
+
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
         rows = self._set.constant_jacobian[self._set.equality[: len(self._set.constant_jacobian)]]
         basis = null_space(rows @ distribution.factor)
-        return LinearSearch(
-            **vars(search),
-            basis=basis,
-            spread=np.eye(basis.shape[1]),
-            step_sizes=np.zeros(0),
-        )
+        return {"basis": basis, "spread": np.eye(basis.shape[1]), "step_sizes": np.zeros(0)}
 
     def ask(
         self, search: LinearSearch, rng: np.random.Generator, past: PastCalls

@@ -34,64 +34,43 @@ sample satisfies an equality, so they are refused; [SB19] has inequalities only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import (
-    Handler,
-    HandlerParts,
-    Population,
-    Search,
-    as_sampled,
-    last_if_undefined,
-    plain_search,
-    refuse_equalities,
+from archeng.distribution import Floats
+from archeng.handlers.base import Population, last_if_undefined
+from archeng.handlers.constraint_vectors import (
+    VectorHandler,
+    VectorSearch,
+    faded,
+    narrowing_strength,
 )
-from archeng.handlers.constraint_vectors import faded, narrowing_strength
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import Parameters, default_parameters, sample, with_factor
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixSearch(Search):
-    """The search with a vector of violating samples for each limit."""
-
-    vectors: Floats
-
-
-class MatrixAdaptation(Handler[MatrixSearch]):
+class MatrixAdaptation(VectorHandler[VectorSearch]):
     """The Constraint Active-MA-ES as a handler. The last candidate is the mean, always feasible."""
 
-    state_type = MatrixSearch
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        refuse_equalities(self._set, self._settings.handler)
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> MatrixSearch:
-        """Start a restart: nothing was violated yet."""
-        search = plain_search(distribution, anchor, size)
-        return MatrixSearch(**vars(search), vectors=np.zeros((len(self._sides), distribution.n)))
+    state_type = VectorSearch
 
     def ask(
-        self, search: MatrixSearch, rng: np.random.Generator, past: PastCalls
-    ) -> tuple[MatrixSearch, Population]:
+        self, search: VectorSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[VectorSearch, Population]:
         """Sample; the mean comes along."""
         x = sample(search.state, search.parameters, rng)
-        points = np.vstack((x, search.distribution.mean))
-        return search, Population(points, tuple(as_sampled(self._set, p) for p in points))
+        return search, self._unrepaired(np.vstack((x, search.distribution.mean)))
 
     def tell(
         self,
-        search: MatrixSearch,
+        search: VectorSearch,
         population: Population,
         outcomes: Outcomes,
         past: PastCalls,
         rng: np.random.Generator,
-    ) -> MatrixSearch:
+    ) -> VectorSearch:
         """Learn from the feasible candidates, then shrink M where constraints were violated."""
         d, p = search.distribution, search.parameters
         x = population.sampled[:-1]

@@ -29,64 +29,42 @@ objective. Noise is left to the runner. An equality is refused: no sample satisf
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import (
-    Handler,
-    HandlerParts,
-    Population,
-    Search,
-    as_sampled,
-    last_if_undefined,
-    plain_search,
-    refuse_equalities,
-    updated,
+from archeng.handlers.base import Population, last_if_undefined, updated
+from archeng.handlers.constraint_vectors import (
+    VectorHandler,
+    VectorSearch,
+    faded,
+    narrowing,
+    narrowing_strength,
 )
-from archeng.handlers.constraint_vectors import faded, narrowing, narrowing_strength
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample, with_narrowed_factor
 
 
-@dataclass(frozen=True, eq=False)
-class ModifiedSearch(Search):
-    """The search with the vectors of the limits."""
-
-    vectors: Floats
-
-
-class ModifiedCma(Handler[ModifiedSearch]):
+class ModifiedCma(VectorHandler[VectorSearch]):
     """The (mu, lambda)-CMA-ES with active constraint handling."""
 
     outside = True
-    state_type = ModifiedSearch
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        refuse_equalities(self._set, self._settings.handler)
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> ModifiedSearch:
-        """Start a restart: the vectors know nothing."""
-        search = plain_search(distribution, anchor, size)
-        return ModifiedSearch(**vars(search), vectors=np.zeros((len(self._sides), distribution.n)))
+    state_type = VectorSearch
 
     def ask(
-        self, search: ModifiedSearch, rng: np.random.Generator, past: PastCalls
-    ) -> tuple[ModifiedSearch, Population]:
+        self, search: VectorSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[VectorSearch, Population]:
         """Sample; nothing is repaired."""
-        x = sample(search.state, search.parameters, rng)
-        return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
+        return search, self._unrepaired(sample(search.state, search.parameters, rng))
 
     def tell(
         self,
-        search: ModifiedSearch,
+        search: VectorSearch,
         population: Population,
         outcomes: Outcomes,
         past: PastCalls,
         rng: np.random.Generator,
-    ) -> ModifiedSearch:
+    ) -> VectorSearch:
         """Update CMA-ES, feasible candidates first; narrow it along limits that were violated."""
         x, d = population.sampled, search.distribution
         violated = self._sides.violations(x) > 0

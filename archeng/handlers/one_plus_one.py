@@ -37,20 +37,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import (
-    Handler,
-    HandlerParts,
-    Population,
-    Search,
-    as_sampled,
-    plain_search,
-    refuse_equalities,
+from archeng.handlers.base import Population, as_sampled
+from archeng.handlers.constraint_vectors import (
+    VectorHandler,
+    VectorSearch,
+    faded,
+    narrowing,
+    narrowing_strength,
 )
-from archeng.handlers.constraint_vectors import faded, narrowing, narrowing_strength
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample, with_narrowed_factor
 
@@ -62,31 +61,27 @@ _MOST_SAMPLES = 500  # draws of one offspring
 
 
 @dataclass(frozen=True, eq=False)
-class OnePlusOneSearch(Search):
+class OnePlusOneSearch(VectorSearch):
     """The search with the vectors of the limits; the parent is the anchor."""
 
-    vectors: Floats
     ancestors: Floats  # objectives of the last parents, the present one last
     success: float = TARGET_SUCCESS
     simulated: bool = False  # whether the parent was simulated
 
 
-class OnePlusOne(Handler[OnePlusOneSearch]):
+class OnePlusOne(VectorHandler[OnePlusOneSearch]):
     """The (1+1)-CMA-ES with active constraint handling; generations have one candidate."""
 
     state_type = OnePlusOneSearch
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        refuse_equalities(self._set, self._settings.handler)
 
     def init(
         self, distribution: Distribution, anchor: Floats, size: int | None
     ) -> OnePlusOneSearch:
         """Start at a feasible point, which is the first candidate."""
-        search = plain_search(replace(distribution, mean=anchor), anchor, 1)
-        vectors = np.zeros((len(self._sides), distribution.n))
-        return OnePlusOneSearch(**vars(search), vectors=vectors, ancestors=np.zeros(0))
+        return super().init(replace(distribution, mean=anchor), anchor, 1)
+
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
+        return {**super()._memory(distribution), "ancestors": np.zeros(0)}
 
     def ask(
         self, search: OnePlusOneSearch, rng: np.random.Generator, past: PastCalls
@@ -94,7 +89,7 @@ class OnePlusOne(Handler[OnePlusOneSearch]):
         """Draw offspring until one is feasible, learning from the others; first the parent."""
         if not search.simulated:
             x, search = search.anchor, replace(search, simulated=True)
-            return search, Population(x[None], (as_sampled(self._set, x),))
+            return search, self._unrepaired(x[None])
         distribution, vectors = search.distribution, search.vectors
         for _ in range(_MOST_SAMPLES):
             state = replace(search.state, distribution=distribution)

@@ -41,8 +41,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from archeng.checks import integer
-from archeng.distribution import Distribution, Floats, Integers
-from archeng.handlers.base import HandlerParts, Population, Search, plain_search
+from archeng.distribution import Floats, Integers
+from archeng.handlers.base import HandlerParts, Population, Search
 from archeng.handlers.rank_based import Ranked
 from archeng.outcomes import Outcomes, PastCalls
 
@@ -78,7 +78,7 @@ class EpsilonOptions:
 class EpsilonSearch(Search):
     """The search with eps(0); None before the first generation."""
 
-    first_level: float | None
+    first_level: float | None = None
 
 
 class EpsilonLexicographic(Ranked[EpsilonSearch]):
@@ -88,10 +88,6 @@ class EpsilonLexicographic(Ranked[EpsilonSearch]):
 
     def _options(self, parts: HandlerParts) -> None:
         self._generations = parts.options(EpsilonOptions).epsilon_generations
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> EpsilonSearch:
-        """Start a restart: the level follows from its first generation."""
-        return EpsilonSearch(**vars(plain_search(distribution, anchor, size)), first_level=None)
 
     def tell(
         self,

@@ -25,7 +25,6 @@ from archeng.handlers.base import (
     Population,
     S,
     Search,
-    as_sampled,
     last_if_undefined,
     updated,
 )
@@ -40,8 +39,7 @@ class Ranked(Handler[S]):
 
     def ask(self, search: S, rng: np.random.Generator, past: PastCalls) -> tuple[S, Population]:
         """Sample; nothing is repaired."""
-        x = sample(search.state, search.parameters, rng)
-        return search, Population(x, tuple(as_sampled(self._set, point) for point in x))
+        return search, self._unrepaired(sample(search.state, search.parameters, rng))
 
     def tell(
         self,

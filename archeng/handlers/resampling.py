@@ -21,7 +21,6 @@ from archeng.handlers.base import (
     Search,
     as_sampled,
     last_if_undefined,
-    refuse_equalities,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
@@ -42,11 +41,8 @@ class ResamplingOptions:
 class Resampling(Handler[Search]):
     """Draws again what violates a row."""
 
+    by_chance = True
     state_type = Search
-
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        refuse_equalities(self._set, self._settings.handler)
 
     def _options(self, parts: HandlerParts) -> None:
         self._max_samples = parts.options(ResamplingOptions).max_samples

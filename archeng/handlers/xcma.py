@@ -45,22 +45,20 @@ satisfies it by chance.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from archeng.blas import scipy_linalg
 from archeng.distribution import Distribution, Floats
-from archeng.handlers.base import (
-    Handler,
-    HandlerParts,
-    Population,
-    Search,
-    as_sampled,
-    last_if_undefined,
-    plain_search,
-    refuse_equalities,
+from archeng.handlers.base import Population, as_sampled, last_if_undefined
+from archeng.handlers.constraint_vectors import (
+    VectorHandler,
+    VectorSearch,
+    faded,
+    narrowing_strength,
+    normal_projections,
 )
-from archeng.handlers.constraint_vectors import faded, narrowing_strength, normal_projections
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.repair import Repair
 from archeng.strategy import Parameters, sample, update, with_narrowed_factor
@@ -69,30 +67,20 @@ _MOST_SAMPLES = 50  # draws of a generation, for each of its candidates
 
 
 @dataclass(frozen=True, eq=False)
-class XcmaSearch(Search):
+class XcmaSearch(VectorSearch):
     """The search with the vectors of the limits, and what they take out of C next."""
 
-    vectors: Floats
     exponent: Floats  # (n, n), of the generation that is open
 
 
-class Xcma(Handler[XcmaSearch]):
+class Xcma(VectorHandler[XcmaSearch]):
     """The xCMA-ES with active constraint handling."""
 
     state_type = XcmaSearch
 
-    def __init__(self, parts: HandlerParts) -> None:
-        super().__init__(parts)
-        refuse_equalities(self._set, self._settings.handler)
-
-    def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> XcmaSearch:
-        """Start a restart: the vectors know nothing."""
-        n = distribution.n
-        return XcmaSearch(
-            **vars(plain_search(distribution, anchor, size)),
-            vectors=np.zeros((len(self._sides), n)),
-            exponent=np.zeros((n, n)),
-        )
+    def _memory(self, distribution: Distribution) -> dict[str, Any]:
+        exponent = np.zeros((distribution.n, distribution.n))
+        return {**super()._memory(distribution), "exponent": exponent}
 
     def ask(
         self, search: XcmaSearch, rng: np.random.Generator, past: PastCalls

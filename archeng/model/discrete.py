@@ -14,6 +14,7 @@ from archeng.model.advice import VARIABLE_HINTS
 from archeng.model.declarations import Declarations
 from archeng.model.domain import BINARY, INTEGER, Domain, Kind, choice_domain
 from archeng.model.parts_table import PartsTable, read_table
+from archeng.model.quantities import Output, Parameter
 from archeng.model.table_symbol import TableSymbol
 from archeng.model.teaching import teaching_symbol
 from archeng.model.variable import Variable, make_variable
@@ -27,9 +28,13 @@ class DiscreteDeclarations(Declarations):
     def declare(self, name: str, **options: Any) -> tuple[Any, Variable]:
         """Declare a variable of any domain and return its symbol and record (for importers)."""
         record = make_variable(name, **options)
-        new = teaching_symbol(self._type, name, record.shape)
+        return self._symbol_of(record), record
+
+    def _symbol_of(self, record: Variable | Parameter | Output) -> Any:
+        """Add a record and return its new symbol."""
+        new = teaching_symbol(self._type, record.name, record.shape)
         self.add(new, record)
-        return new, record
+        return new
 
     @named_options(ModelError, VARIABLE_HINTS)
     def integer(

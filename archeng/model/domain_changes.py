@@ -30,19 +30,10 @@ def domain_changes(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
 
 def _table_changes(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, after = old["names"], new["names"]
-    for row in before:
-        if row not in after:
-            yield f"row {row!r} of {name} is gone"
-    for row in after:
-        if row not in before:
-            yield f"row {row!r} of {name} is new"
     columns, others = old["columns"], new["columns"]
-    for column in columns:
-        if column not in others:
-            yield f"column {column!r} of {name} is gone"
-    for column in others:
-        if column not in columns:
-            yield f"column {column!r} of {name} is new"
+    for kind, had, has in (("row", before, after), ("column", columns, others)):
+        yield from (f"{kind} {entry!r} of {name} is gone" for entry in had if entry not in has)
+        yield from (f"{kind} {entry!r} of {name} is new" for entry in has if entry not in had)
     for row in (r for r in before if r in after):
         for column in (c for c in columns if c in others):
             value = columns[column][before.index(row)]

@@ -21,8 +21,7 @@ from archeng.model.constraint import (
 from archeng.model.declarations import Sense
 from archeng.model.discrete import DiscreteDeclarations
 from archeng.model.quantities import Output, Parameter
-from archeng.model.teaching import teaching_symbol
-from archeng.model.variable import Variable, make_variable
+from archeng.model.variable import Variable
 from archeng.model.when import check_condition, with_conditions
 
 
@@ -94,12 +93,9 @@ class Model(DiscreteDeclarations):
         -------
         casadi.SX or casadi.MX
         """
-        record = make_variable(
+        return self.declare(
             name, lower=lower, upper=upper, start=start, scale=scale, unit=unit, shape=shape
-        )
-        new = teaching_symbol(self._type, name, record.shape)
-        self.add(new, record)
-        return new
+        )[0]
 
     @named_options(ModelError)
     def parameter(self, name: str, value: ArrayLike, *, unit: str = "") -> Any:
@@ -121,10 +117,7 @@ class Model(DiscreteDeclarations):
         -------
         casadi.SX or casadi.MX
         """
-        record = Parameter.declared(name, value, unit)
-        new = teaching_symbol(self._type, name, record.shape)
-        self.add(new, record)
-        return new
+        return self._symbol_of(Parameter.declared(name, value, unit))
 
     @named_options(ModelError)
     def output(self, name: str, *, unit: str = "", shape: int | tuple[int, ...] = ()) -> Any:
@@ -146,10 +139,7 @@ class Model(DiscreteDeclarations):
         -------
         casadi.SX or casadi.MX
         """
-        record = Output.declared(name, unit, shape)
-        new = teaching_symbol(self._type, name, record.shape)
-        self.add(new, record)
-        return new
+        return self._symbol_of(Output.declared(name, unit, shape))
 
     @named_options(ModelError, CONSTRAINT_HINTS)
     def subject_to(

@@ -30,8 +30,8 @@ from archeng.repair.dual import Program, solve
 from archeng.repair.least_distance import solved_lower
 from archeng.repair.linearised import LinearisedPoint
 from archeng.repair.problem import Problem, RowLimits
-from archeng.repair.step import LARGE, Iterate, SqpStep, StepKind, is_solved
-from archeng.repair.working_set import WorkingSetSteps, active_rows, reflected
+from archeng.repair.step import LARGE, Iterate, SqpStep, StepKind
+from archeng.repair.working_set import WorkingSetSteps, active_rows, iterate, reflected
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +73,7 @@ class ManySteps(WorkingSetSteps):
             self._point, self._u, self._held = point, u, held
             lengths = point.rows.lengths(point.nonzeros, held, metric.factor)
             gradient = z + metric.pulled_back(point.rows.back(point.nonzeros, u))
-            return Iterate(
-                z=z,
-                u=u,
-                c=point.c,
-                violation=point.violation,
-                satisfied=point.farthest <= 0.0,
-                residual=float(np.abs(gradient).max()),
-                size=float(np.abs(z).max()),
-                half_squared=float(z @ z) / 2,
-                flattest=float(lengths.min(initial=1.0)),
-                steepest=float(lengths.max(initial=1.0)),
-            )
+            return iterate(point, u, gradient, lengths)
 
     def step(self, kind: StepKind, *, shift: Floats | float = 0.0, price: float = 0.0) -> SqpStep:
         """Return the step from the iterate evaluated last, as :meth:`CompiledSteps.step` does."""
@@ -100,21 +89,8 @@ class ManySteps(WorkingSetSteps):
             d, u, Ad = self._solved(bend, g, point)
             back = self._problem.metric.pulled_back(point.rows.back(point.nonzeros, u))
             unsteady = float(np.abs(bend.times(d) + g + back).max())
-            missing = self._missing(point, Ad, d)
-        longest = float(np.abs(d).max())
-        infeasible = float(missing.max(initial=0.0))
-        return SqpStep(
-            d=d,
-            u=u,
-            Ad=Ad,
-            unsteady=unsteady,
-            longest=longest,
-            largest=float(np.abs(u).max(initial=0.0)),
-            slope=float(point.z @ d),
-            solved=is_solved(infeasible, unsteady, longest, price),
-            relaxed=False,
-            reflected=kind == "reflected",
-        )
+            infeasible = float(self._missing(point, Ad, d).max(initial=0.0))
+            return self._judged(kind, (d, u, Ad), point, infeasible, unsteady, price)
 
     def _bend(self, point: LinearisedPoint, kind: StepKind) -> tuple[Bend | None, Floats]:
         """Hessian W and gradient g (n,) of the quadratic model; no W if it is not convex."""

@@ -92,18 +92,7 @@ class WorkingSetSteps:
             A = point.gradients(held)
             lengths = np.sqrt(np.sum(A * A, axis=1))
             self._point, self._u, self._held, self._A = point, u, held, A
-            return Iterate(
-                z=z,
-                u=u,
-                c=point.c,
-                violation=point.violation,
-                satisfied=point.farthest <= 0.0,
-                residual=float(np.abs(z + A.T @ u[held]).max()),
-                size=float(np.abs(z).max()),
-                half_squared=float(z @ z) / 2,
-                flattest=float(lengths.min(initial=1.0)),
-                steepest=float(lengths.max(initial=1.0)),
-            )
+            return iterate(point, u, z + A.T @ u[held], lengths)
 
     def _point_at(self, z: Floats) -> LinearisedPoint:
         """Return the rows linearised at z; the last few are remembered."""
@@ -174,6 +163,19 @@ class WorkingSetSteps:
             d, u, Ad, infeasible, unsteady = self._solve(
                 W, g, point, price if kind == "elastic" else None
             )
+            return self._judged(kind, (d, u, Ad), point, infeasible, unsteady, price)
+
+    def _judged(
+        self,
+        kind: StepKind,
+        solution: tuple[Floats, Floats, Floats],
+        point: LinearisedPoint,
+        infeasible: float,
+        unsteady: float,
+        price: float,
+    ) -> SqpStep:
+        """Return the record of a step d with u and changes of the rows, by what it leaves open."""
+        d, u, Ad = solution
         longest = float(np.abs(d).max())
         return SqpStep(
             d=d,
@@ -298,6 +300,23 @@ class WorkingSetSteps:
             np.concatenate((infinite, high, [INFINITE])),
         )
         return x[:n], multipliers[:k] + multipliers[k : 2 * k]
+
+
+def iterate(point: LinearisedPoint, u: Floats, gradient: Floats, lengths: Floats) -> Iterate:
+    """Return the record of a point: gradient (n,) of the Lagrangian, lengths of those of rows."""
+    z = point.z
+    return Iterate(
+        z=z,
+        u=u,
+        c=point.c,
+        violation=point.violation,
+        satisfied=point.farthest <= 0.0,
+        residual=float(np.abs(gradient).max()),
+        size=float(np.abs(z).max()),
+        half_squared=float(z @ z) / 2,
+        flattest=float(lengths.min(initial=1.0)),
+        steepest=float(lengths.max(initial=1.0)),
+    )
 
 
 def active_rows(

@@ -275,12 +275,12 @@ class Run:
     def _generation(self) -> OpenGeneration:
         """Return the open generation; sample and repair the next one if there is none."""
         if self._open is None:
-            begin = time.perf_counter()
+            begin, before = time.perf_counter(), self.state.search
             self.state, population = self.search.ask(self.state, self.ledger.arrays())
             seconds = time.perf_counter() - begin
             now = self.state
             opened = OpenedState(now.generation, now.search, now.rng, population)
-            self.ledger.open_generation(partial(stored_opened, opened))
+            self.ledger.open_generation(partial(stored_opened, opened, before))
             self._open = self._opened(opened, seconds)
         return self._open
 

@@ -95,7 +95,7 @@ class OpenedState:
 
     Sampled again on another processor they could differ by rounding, and then calls that had
     finished would belong to no candidate. So they are stored before their first call, without
-    CMA-ES itself: sampling leaves it as it was.
+    CMA-ES itself if sampling leaves it as it was, as it does for most handlers.
     """
 
     generation: int
@@ -115,13 +115,14 @@ def restored(data: Any, kind: type[Search], tests: History) -> RunState:
     return decode(RunState, data, search=decode(kind, data["search"]), tests=tests)
 
 
-def stored_opened(opened: OpenedState) -> dict[str, Any]:
-    """Return an opened generation as plain data."""
+def stored_opened(opened: OpenedState, before: Search) -> dict[str, Any]:
+    """Return an opened generation as plain data; ``before`` is the search that sampled it."""
     data: dict[str, Any] = encode(opened, without=("search",))
-    return {**data, "search": encode(opened.search, without=("state",))}
+    same = opened.search.state is before.state
+    return {**data, "search": encode(opened.search, without=("state",) if same else ())}
 
 
 def reopened(data: Any, before: Search) -> OpenedState:
     """Return the opened generation out of plain data; ``before`` is the search that sampled it."""
-    search = decode(type(before), data["search"], state=before.state)
-    return decode(OpenedState, data, search=search)
+    known = {} if "state" in data["search"] else {"state": before.state}
+    return decode(OpenedState, data, search=decode(type(before), data["search"], **known))

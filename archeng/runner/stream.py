@@ -148,7 +148,7 @@ class Stream:
         self._seconds += time.perf_counter() - begin
         opened = OpenedState(state.generation, state.search, state.rng, population)
         if run.ledger.journal is not None:
-            self._made.append(stored_opened(opened))
+            self._made.append(stored_opened(opened, state.search))
             run.ledger.open_generation(lambda: {"generation": state.generation, "made": self._made})
 
     def _begin_again(self) -> None:

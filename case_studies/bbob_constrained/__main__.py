@@ -11,13 +11,9 @@ from case_studies.bbob_constrained import coco, experiment
 from case_studies.bbob_constrained.definitions import FUNCTIONS
 from case_studies.bbob_constrained.experiment import SECONDS, SIZES
 from case_studies.bbob_constrained.methods import SOLVERS
-from case_studies.paper.__main__ import carry_out
-from case_studies.paper.harness import Request
 from case_studies.paper.results import Task
-from case_studies.peers.__main__ import Narrowed
-from case_studies.shared.arguments import chosen, command_of, interruptible, positive
-
-OUT = Path("docs/benchmarks/bbob_constrained")
+from case_studies.peers.comparison import Narrowed, add_comparison_options, compare
+from case_studies.shared.arguments import chosen, interruptible, positive
 
 
 class Chosen(Narrowed):
@@ -45,17 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.methods = chosen(options.methods, SOLVERS)
     except ValueError as error:
         parser.error(str(error))
-    out = options.out or (Path("out/bbob_constrained-quick") if options.quick else OUT)
     if options.coco:
         return coco.main(options, Path(options.out or "out/bbob_constrained-coco"))
-    request = Request(
-        out=out,
-        runs=options.instances,
-        jobs=options.jobs,
-        quick=options.quick,
-        command=command_of("bbob_constrained", argv),
-    )
-    return carry_out({experiment.NAME: Chosen(options)}, request, options.summary_only)
+    return compare("bbob_constrained", Chosen(options), options, argv)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,14 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--functions", type=_numbers, metavar="A-B,C", help="functions (1-54)")
     add("--sizes", type=_numbers, metavar="N,N", help=f"numbers of variables {SIZES}")
-    add("--instances", type=positive, metavar="N", help="instances 1 to N (15)")
-    add("--methods", metavar="A,B", help="methods, separated by commas")
+    add_comparison_options(
+        parser, "bbob_constrained", seeds="instances 1 to N (15)", jobs=1, runs="--instances"
+    )
     add("--seconds", type=positive, default=SECONDS, metavar="S",
         help=f"most processor time of a run ({SECONDS})")  # fmt: skip
-    add("--jobs", type=positive, default=1, metavar="N", help="processes (1)")
-    add("--out", type=Path, metavar="DIR", help=f"folder ({OUT})")
-    add("--quick", action="store_true", help="a small slice, into out/bbob_constrained-quick")
-    add("--summary-only", action="store_true", help="write the page again")
     add("--coco", action="store_true", help="run archeng on COCO's own problems under its "
         "observer, and post-process by cocopp, into out/bbob_constrained-coco")  # fmt: skip
     return parser

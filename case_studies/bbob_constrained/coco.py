@@ -34,7 +34,7 @@ def main(options: argparse.Namespace, out: Path) -> int:
         return 2
     out.mkdir(parents=True, exist_ok=True)
     sizes, functions = options.sizes or SIZES, options.functions or FUNCTIONS
-    folder = logged(out, functions, sizes, range(1, (options.instances or INSTANCES) + 1))
+    folder = logged(out, functions, sizes, range(1, (options.seeds or INSTANCES) + 1))
     print(f"logged in {folder}")
     post_process(folder, out / "ppdata")
     print(f"post-processed: {out / 'ppdata' / 'index.html'}")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from case_studies.benchmarks.record import markdown_table
 from case_studies.discrete import experiment
 from case_studies.discrete.methods import METHODS
 from case_studies.discrete.suite import names, problem
-from case_studies.greybox.__main__ import Chosen
-from case_studies.paper.__main__ import carry_out
-from case_studies.paper.harness import Request
+from case_studies.peers.comparison import (
+    Chosen,
+    add_comparison_options,
+    compare,
+    name_missing,
+    results_of,
+)
 from case_studies.shared.arguments import chosen, command_of, interruptible, positive
-
-OUT = Path("docs/benchmarks/discrete")
 
 
 @interruptible
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems = names(held_out=options.held_out)
     if options.what == "optima":
         return _optima(problems)
-    out = options.out or (Path("out/discrete-quick") if options.quick else OUT)
+    out = results_of("discrete", options)
     if options.what == "repair":
         from case_studies.discrete import repairs
 
@@ -43,14 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from case_studies.discrete import claims
 
         return claims.main(problems, options.seeds, out, command)
-    missing = [name for name in methods if not METHODS[name].installed]
-    if missing:
-        print(f"not installed, skipped: {', '.join(missing)}", file=sys.stderr)
-    request = Request(
-        out=out, runs=options.seeds, jobs=options.jobs, quick=options.quick, command=command
-    )
-    narrowed = Chosen(problems, methods, experiment, budget=options.budget, seconds=options.seconds)
-    return carry_out({experiment.NAME: narrowed}, request, options.summary_only)
+    name_missing(METHODS, methods)
+    limits = {"budget": options.budget, "seconds": options.seconds}
+    return compare("discrete", Chosen(experiment, problems, methods, **limits), options, argv)
 
 
 def _optima(problems: Sequence[str]) -> int:
@@ -83,20 +79,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--held-out", action="store_true", help="the problems kept aside instead of the others"
     )
-    parser.add_argument("--methods", metavar="A,B", help="some methods")
-    parser.add_argument(
-        "--seeds", type=positive, metavar="N", help="seeds 1 to N (10), of repair samples (20)"
-    )
-    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
+    seeds = "seeds 1 to N (10), of repair samples (20)"
+    add_comparison_options(parser, "discrete", seeds=seeds, jobs=2)
     parser.add_argument(
         "--budget", type=positive, metavar="N", help="most calls of a run (12000, archeng 1000)"
     )
     parser.add_argument(
         "--seconds", type=positive, metavar="S", help="most processor time (10, archeng 300)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"results ({OUT})")
-    parser.add_argument("--quick", action="store_true", help="three problems, one seed")
-    parser.add_argument("--summary-only", action="store_true", help="summary of the CSV, no runs")
     return parser
 
 

@@ -19,10 +19,8 @@ from case_studies.discrete.statistics import (
     ratio,
     ratios,
 )
+from case_studies.greybox.tables import GROUPS, show
 from case_studies.paper.results import Row
-
-GROUPS = {0: "Problems", 1: "Held-out problems"}
-"""Titles by the column ``held_out``."""
 
 
 def summary(rows: list[Row]) -> str:
@@ -52,18 +50,6 @@ def problem_table(found: Grid, rows: Sequence[Row]) -> str:
         shown = [show(cells.get(m), cells) for m in methods]
         lines.append([name, *sizes[name], *shown, "-" if r is None else f"{r:.2g}"])
     return markdown_table(["problem", "n", "discrete", *methods, "archeng / best peer"], lines)
-
-
-def show(cell: Cell | None, cells: dict[str, Cell]) -> str:
-    """Return a cell as text, the least median of the problem in bold; empty if it was not run."""
-    if cell is None:
-        return ""
-    text = "-"
-    if math.isfinite(cell.median):
-        text = f"{cell.median:g}"
-        if cell.median == min(c.median for c in cells.values()):
-            text = f"**{text}**"
-    return text if cell.good == cell.runs else f"{text} ({cell.good}/{cell.runs})"
 
 
 def expected_table(found: Grid) -> str:

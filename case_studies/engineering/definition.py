@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archeng.model import Model
+from case_studies.shared.suites import evaluate, frozen
 
 Floats = NDArray[np.float64]
 
@@ -35,3 +38,22 @@ class Definition:
     build: Callable[[], Model]
     objective: Callable[[Floats], float]
     relaxed: tuple[str, ...] = ()
+
+
+def fields_of(name: str, source: Definition, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what any problem made of a definition has, with a new model, and its known optimum."""
+    model = source.build()
+    lower = frozen(np.concatenate([v.lower for v in model.variables]))
+    upper = frozen(np.concatenate([v.upper for v in model.variables]))
+    return {
+        "name": name,
+        "title": source.title,
+        "model": model,
+        "objective": partial(evaluate, source.objective, len(lower)),
+        "lower": lower,
+        "upper": upper,
+        "f_opt": known["f_opt"],
+        "x_opt": frozen(known["x_opt"]),
+        "source": known["source"],
+        "method": known["method"],
+    }

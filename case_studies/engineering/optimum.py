@@ -20,7 +20,7 @@ from archeng.model import Model
 from case_studies.engineering.definition import Floats
 from case_studies.engineering.suite import definition
 
-_IPOPT = {
+IPOPT: dict[str, Any] = {
     "print_time": False,
     "error_on_fail": False,
     "show_eval_warnings": False,  # a start may lie where a formula is undefined
@@ -107,7 +107,7 @@ class _Nlp:
         g = ca.substitute(rows, model.symbols, x)
         self.u, self.f, self.g = u, f, g
         self._value, self._rows = ca.Function("f", [u], [f]), ca.Function("g", [u], [g])
-        self._solver = ca.nlpsol("solver", "ipopt", {"x": u, "f": f, "g": g}, _IPOPT)
+        self._solver = ca.nlpsol("solver", "ipopt", {"x": u, "f": f, "g": g}, IPOPT)
         self._multipliers: Any = None
         self._best: Any = None
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from case_studies.engineering import beams, machine_elements, process, shells, trusses
-from case_studies.engineering.definition import Definition, Floats
-from case_studies.shared.suites import BoxProblem, evaluate, frozen, known_optima, look_up
+from case_studies.engineering.definition import Definition, Floats, fields_of
+from case_studies.shared.suites import BoxProblem, frozen, known_optima, look_up
 
 _OPTIMA = Path(__file__).with_name("known_optima.json")
 _DEFINITIONS: dict[str, Definition] = {
@@ -101,22 +98,10 @@ def problem(name: str) -> Problem:
     """
     source = definition(name)
     known = known_optima(_OPTIMA)[name]
-    model = source.build()
-    lower = np.concatenate([v.lower for v in model.variables])
-    upper = np.concatenate([v.upper for v in model.variables])
     return Problem(
-        name=name,
-        title=source.title,
-        model=model,
-        objective=partial(evaluate, source.objective, len(lower)),
-        lower=frozen(lower),
-        upper=frozen(upper),
-        f_opt=known["f_opt"],
-        x_opt=frozen(known["x_opt"]),
+        **fields_of(name, source, known),
         published=tuple(_published(entry) for entry in known["published"]),
         relaxed=source.relaxed,
-        source=known["source"],
-        method=known["method"],
     )
 
 

@@ -6,19 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from case_studies.benchmarks.record import markdown_table
 from case_studies.flowsheet import experiment
 from case_studies.flowsheet.methods import METHODS, USUAL
 from case_studies.flowsheet.power import PUBLISHED
 from case_studies.flowsheet.suite import PROBLEMS, known, names
-from case_studies.greybox.__main__ import Chosen
-from case_studies.paper.__main__ import carry_out
-from case_studies.paper.harness import Request
-from case_studies.shared.arguments import chosen, command_of, interruptible, positive
+from case_studies.peers.comparison import Chosen, add_comparison_options, compare
+from case_studies.shared.arguments import chosen, interruptible, positive
 
-OUT = Path("docs/benchmarks/flowsheet")
 STARTS = 12
 """Of the referee."""
 
@@ -41,17 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _solve(problems[0], methods[0], options)
     if options.only is None:
         problems = names(held_out=options.held_out)
-    out = options.out or (Path("out/flowsheet-quick") if options.quick else OUT)
-    request = Request(
-        out=out,
-        runs=options.seeds,
-        jobs=options.jobs,
-        quick=options.quick,
-        command=command_of("flowsheet", argv),
-    )
     limits = {"budget": options.evaluations, "seconds": options.seconds}
-    narrowed = Chosen(problems, methods, experiment, **limits)
-    return carry_out({experiment.NAME: narrowed}, request, options.summary_only)
+    return compare("flowsheet", Chosen(experiment, problems, methods, **limits), options, argv)
 
 
 def _solve(name: str, method: str, options: argparse.Namespace) -> int:
@@ -92,7 +79,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m case_studies.flowsheet",
         description="Models with many equalities: calls, set-up time and overhead of archeng, "
         "in the degrees of freedom and in all variables, and of IPOPT with finite differences.",
-        epilog=f"problems: {', '.join(names())}\n\nmethods: {', '.join(METHODS)}",
+        epilog=f"problems: {', '.join(names())}\n\nmethods: {', '.join(METHODS)} "
+        f"(by default {', '.join(USUAL)})",
     )
     parser.add_argument(
         "what",
@@ -106,19 +94,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--held-out", action="store_true", help="the problems kept aside instead of the others"
     )
-    parser.add_argument(
-        "--methods", "--method", metavar="A,B", help=f"some methods ({','.join(USUAL)})"
-    )
-    parser.add_argument("--seeds", type=positive, metavar="N", help="seeds 1 to N (5)")
+    add_comparison_options(parser, "flowsheet", seeds="seeds 1 to N (5)", jobs=2)
     parser.add_argument("--seed", type=positive, default=1, metavar="S", help="of solve (1)")
-    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
     parser.add_argument(
         "--evaluations", type=positive, metavar="N", help="most calls of a run of archeng (300)"
     )
     parser.add_argument("--seconds", type=positive, metavar="S", help="most seconds of a run (60)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"results ({OUT})")
-    parser.add_argument("--quick", action="store_true", help="three problems, one seed")
-    parser.add_argument("--summary-only", action="store_true", help="summary of the CSV, no runs")
     parser.add_argument("--json", action="store_true", help="solve: print one line of JSON")
     return parser
 

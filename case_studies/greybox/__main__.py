@@ -5,44 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from case_studies.benchmarks.record import markdown_table
 from case_studies.greybox import experiment, gradients, sweep
 from case_studies.greybox.methods import METHODS
 from case_studies.greybox.referee import optimum
 from case_studies.greybox.suite import definitions, names, problem
-from case_studies.paper.__main__ import carry_out
-from case_studies.paper.harness import Experiment, Request
-from case_studies.paper.results import Task
-from case_studies.peers.__main__ import Narrowed
+from case_studies.peers.comparison import (
+    Chosen,
+    add_comparison_options,
+    compare,
+    name_missing,
+    results_of,
+)
 from case_studies.shared.arguments import chosen, command_of, interruptible, positive
 
-OUT = Path("docs/benchmarks/greybox")
 STARTS = 12
 """Of the referee, for ``optima``."""
-
-
-class Chosen(Narrowed):
-    """An experiment with some of its problems and methods only, or with other limits."""
-
-    def __init__(
-        self,
-        problems: Sequence[str],
-        methods: Sequence[str],
-        whole: Experiment = experiment,
-        **limits: int | None,
-    ) -> None:
-        super().__init__(whole, methods, **limits)
-        self._problems = problems
-
-    def tasks(self, runs: int, quick: bool) -> list[Task]:
-        """Return the tasks that are left."""
-        return [t for t in super().tasks(runs, quick) if t["problem"] in self._problems]
-
-    def _limited(self, task: Task) -> Task:
-        limits = {"budget": self._budget, "seconds": self._seconds}
-        return {**task, **{k: v for k, v in limits.items() if v is not None}}
 
 
 @interruptible
@@ -60,19 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems = names(held_out=options.held_out)
     if options.what == "optima":
         return _optima([name for name in problems if name in definitions()])
-    out = options.out or (Path("out/greybox-quick") if options.quick else OUT)
+    out = results_of("greybox", options)
     if options.what == "sweep":
         return sweep.main(options.seeds or sweep.SEEDS, out, command)
     if options.what == "gradients":
         return gradients.main(options.seeds or gradients.SEEDS, out, command)
-    missing = [name for name in methods if not METHODS[name].installed]
-    if missing:
-        print(f"not installed, skipped: {', '.join(missing)}", file=sys.stderr)
-    request = Request(
-        out=out, runs=options.seeds, jobs=options.jobs, quick=options.quick, command=command
-    )
-    narrowed = Chosen(problems, methods, budget=options.budget, seconds=options.seconds)
-    return carry_out({experiment.NAME: narrowed}, request, options.summary_only)
+    name_missing(METHODS, methods)
+    limits = {"budget": options.budget, "seconds": options.seconds}
+    return compare("greybox", Chosen(experiment, problems, methods, **limits), options, argv)
 
 
 def _optima(problems: Sequence[str]) -> int:
@@ -103,18 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--held-out", action="store_true", help="the problems kept aside instead of the others"
     )
-    parser.add_argument("--methods", metavar="A,B", help="some methods")
-    parser.add_argument(
-        "--seeds", type=positive, metavar="N", help="seeds 1 to N (10; sweep 3, gradients 5)"
-    )
-    parser.add_argument("--jobs", type=positive, default=2, metavar="J", help="processes (2)")
+    seeds = "seeds 1 to N (10; sweep 3, gradients 5)"
+    add_comparison_options(parser, "greybox", seeds=seeds, jobs=2)
     parser.add_argument("--budget", type=positive, metavar="N", help="most calls of a run (500)")
     parser.add_argument(
         "--seconds", type=positive, metavar="S", help="most processor time of a run (120)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"results ({OUT})")
-    parser.add_argument("--quick", action="store_true", help="three problems, one seed")
-    parser.add_argument("--summary-only", action="store_true", help="summary of the CSV, no runs")
     return parser
 
 

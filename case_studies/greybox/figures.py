@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +18,39 @@ def figures(rows: list[Row], out: Path) -> list[Path]:
 
     Held-out problems are included. Methods of least squares have fewer problems than the others.
     """
+    kept = latest(rows)
+    figure, _ = success_and_ratios(kept, list(METHODS), ratios(grid(kept)), "grey / black", 4.2)
+    path = out / "greybox.png"
+    figure.savefig(path, dpi=130)
+    return [path]
+
+
+def success_and_ratios(
+    rows: Sequence[Row],
+    methods: Sequence[str],
+    known: Mapping[str, float],
+    ratio: str,
+    height: float,
+) -> tuple[Any, Any]:
+    """Draw success against calls, and ratios by problem; return the figure and the right axes."""
     from matplotlib.figure import Figure
 
-    kept = latest(rows)
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = Figure(figsize=(11, height), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for k, method in enumerate(METHODS):
-        group = [r for r in kept if r["method"] == method]
+    for k, method in enumerate(methods):
+        group = [r for r in rows if r["method"] == method]
         if group:
             calls, shares = profile(group)
             left.step(calls, shares, where="post", color=f"C{k}", label=f"{method} ({len(group)})")
     left.set(xscale="log", ylim=(0, 1), xlabel="calls", ylabel="runs that reached the target")
     left.legend(fontsize="small")
-    known = sorted(ratios(grid(kept)).items(), key=lambda item: item[1])
-    right.plot([value for _, value in known], [name for name, _ in known], "o", color="C0")
+    ordered = sorted(known.items(), key=lambda item: item[1])
+    right.plot([value for _, value in ordered], [name for name, _ in ordered], "o", color="C0")
     right.grid(axis="y", alpha=0.3)
     right.axvline(1.0, color="k", lw=0.8)
-    right.set(xlabel="median calls, grey / black")
+    right.set(xlabel=f"median calls, {ratio}")
     right.tick_params(axis="y", labelsize="small")
-    path = out / "greybox.png"
-    figure.savefig(path, dpi=130)
-    return [path]
+    return figure, right
 
 
 def profile(rows: Sequence[Row]) -> tuple[list[float], list[float]]:

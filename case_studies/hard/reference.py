@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from case_studies.engineering.definition import Floats
+from case_studies.engineering.optimum import IPOPT
 from case_studies.hard import mechanics
 from case_studies.hard.suite import OPTIMA, definition, names
 
@@ -96,19 +97,7 @@ _OURS = "made for this table (seeded, case_studies/hard/quadratics.py)"
 STATIONS = 81
 AGREE = 1e-6
 """Ends within this of the best one (relative) are counted as agreeing with it."""
-_IPOPT = {
-    "print_time": False,
-    "error_on_fail": False,
-    "show_eval_warnings": False,  # a start may lie where a formula is undefined
-    "ipopt": {
-        "print_level": 0,
-        "sb": "yes",
-        "tol": 1e-10,
-        "constr_viol_tol": 1e-11,
-        "bound_relax_factor": 0.0,
-        "max_iter": 2000,
-    },
-}
+_IPOPT = {**IPOPT, "ipopt": {**IPOPT["ipopt"], "constr_viol_tol": 1e-11, "max_iter": 2000}}
 
 
 def optimum(name: str, *, starts: int, seed: int) -> tuple[float, Floats, int]:

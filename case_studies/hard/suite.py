@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from case_studies.engineering.definition import Definition
+from case_studies.engineering.definition import Definition, fields_of
 from case_studies.hard import electric, mechanics, process, quadratics
-from case_studies.shared.suites import BoxProblem, evaluate, frozen, known_optima, look_up
+from case_studies.shared.suites import BoxProblem, known_optima, look_up
 
 OPTIMA = Path(__file__).with_name("known_optima.json")
 DEFINITIONS: dict[str, Definition] = {
@@ -67,20 +64,8 @@ def problem(name: str) -> Problem:
     """
     source = definition(name)
     known = known_optima(OPTIMA)[name]
-    model = source.build()
-    lower = np.concatenate([v.lower for v in model.variables])
-    upper = np.concatenate([v.upper for v in model.variables])
     return Problem(
-        name=name,
-        title=source.title,
-        model=model,
-        objective=partial(evaluate, source.objective, len(lower)),
-        lower=frozen(lower),
-        upper=frozen(upper),
-        f_opt=known["f_opt"],
-        x_opt=frozen(known["x_opt"]),
-        source=known["source"],
+        **fields_of(name, source, known),
         published=known["published"],
         published_source=known["published_source"],
-        method=known["method"],
     )

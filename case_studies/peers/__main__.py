@@ -10,67 +10,12 @@ from pathlib import Path
 from case_studies.paper import harness
 from case_studies.paper.__main__ import add_run_options, add_task_option, carry_out
 from case_studies.paper.harness import Experiment
-from case_studies.paper.results import Row, Task
-from case_studies.peers import noise, plain, simulators, suites
+from case_studies.peers import noise, plain, simulators
 from case_studies.peers.adapters import METHODS
+from case_studies.peers.comparison import Narrowed
 from case_studies.shared.arguments import chosen, positive
 
 EXPERIMENTS: dict[str, Experiment] = {"peers": plain, "noise": noise, "real": simulators}
-
-
-class Narrowed:
-    """An experiment with some of its methods only, or with other limits.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    methods : sequence of str
-        The methods that run.
-    budget, seconds : int, optional
-        Most calls, most processor time of a run.
-    """
-
-    def __init__(
-        self,
-        experiment: Experiment,
-        methods: Sequence[str],
-        budget: int | None = None,
-        seconds: int | None = None,
-    ) -> None:
-        self._experiment, self._methods = experiment, methods
-        self._budget, self._seconds = budget, seconds
-        self.__name__, self.__doc__ = experiment.__name__, experiment.__doc__
-        self.NAME, self.HELP = experiment.NAME, experiment.HELP
-        self.RUNS, self.QUICK_RUNS = experiment.RUNS, experiment.QUICK_RUNS
-
-    def tasks(self, runs: int, quick: bool) -> list[Task]:
-        """Return the tasks that are left."""
-        return [
-            self._limited(task)
-            for task in self._experiment.tasks(runs, quick)
-            if task["method"] in self._methods
-        ]
-
-    def run_task(self, task: Task) -> list[Row]:
-        """Run a task."""
-        return self._experiment.run_task(task)
-
-    def summary(self, rows: list[Row]) -> str:
-        """Return the summary."""
-        return self._experiment.summary(rows)
-
-    def figures(self, rows: list[Row], out: Path) -> list[Path]:
-        """Save the figures."""
-        return self._experiment.figures(rows, out)
-
-    def _limited(self, task: Task) -> Task:
-        changed = dict(task)
-        if self._budget is not None:
-            suite, problem = str(task["suite"]), str(task["problem"])
-            changed["budget"] = suites.budget(suite, problem, self._budget)
-        if self._seconds is not None:
-            changed["seconds"] = self._seconds
-        return changed
 
 
 def main(argv: Sequence[str] | None = None) -> int:

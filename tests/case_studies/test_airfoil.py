@@ -284,13 +284,13 @@ def test_the_reynolds_number_is_a_parameter():
 
 def test_command_line(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
-    arguments = ["--case", "point", "--plain", "--seeds", "1", "--calls", "120", "--out", str(out)]
-    shown, data = run_twice(main, arguments, out / "point_grey_plain_120.json", capsys)
-    assert "- infeasible calls: 0 of 120, judged in NumPy at every call" in shown.out
+    arguments = ["--case", "point", "--plain", "--seeds", "1", "--calls", "40", "--out", str(out)]
+    shown, data = run_twice(main, arguments, out / "point_grey_plain_40.json", capsys)
+    assert "- infeasible calls: 0 of 40, judged in NumPy at every call" in shown.out
     assert "| DAE-11 | 102." in shown.out
     assert "optimum by gradients 85.80" in shown.out
-    assert "120/120 calls" in shown.err
-    assert is_picture(out / "point_grey_plain_120.png")
+    assert "40/40 calls" in shown.err
+    assert is_picture(out / "point_grey_plain_40.png")
     assert data["provenance"]["neuralfoil"]
 
 

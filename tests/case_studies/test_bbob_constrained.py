@@ -57,7 +57,8 @@ def test_formulas_give_cocos_values(n: int, instance: int) -> None:
 @pytest.mark.parametrize(("n", "instance"), [(2, 2), (2, 3), (5, 1), (5, 15), (20, 1), (40, 1)])
 def test_formulas_give_cocos_values_for_more_instances(n: int, instance: int) -> None:
     pytest.importorskip("cocoex")
-    worst = np.max([differences(f, n, instance) for f in FUNCTIONS], axis=0)
+    some = FUNCTIONS if n < 20 else FUNCTIONS[::5]  # all objectives, all numbers of constraints
+    worst = np.max([differences(f, n, instance) for f in some], axis=0)
     assert max(worst[:2]) < ERROR
 
 

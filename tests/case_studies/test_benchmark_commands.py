@@ -45,7 +45,7 @@ def test_repair_ladder_misses_nothing_that_ipopt_repairs(
 
 
 def test_overhead_is_split_into_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [beside(overhead.measure_by_name, case[0], 60, 1) for case in overhead.TARGETS[:2]]
+    rows = [beside(overhead.measure_by_name, case[0], 60, 1) for case in overhead.TARGETS[1:2]]
     for row in rows:
         parts = row["repair_ms"] + row["strategy_ms"] + row["other_ms"]
         assert parts == pytest.approx(row["total_ms"])
@@ -61,7 +61,7 @@ def threads_here() -> dict[str, Any]:
 def test_both_environments_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "3")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    unset, one = by_turns(threads_here, repeats=3)
+    unset, one = by_turns(threads_here, repeats=2)
     assert (unset["value"], one["value"]) == ("unset", "1")
 
 

@@ -1,18 +1,16 @@
 """No simulator call is ever infeasible: all 24 problems, refereed by the organisers' code.
 
 The simulator is wrapped by a checker that knows nothing of archeng: pygmo's definitions of the
-constraints, evaluated at the vector that arrives.
+constraints, evaluated at the vector that arrives. g20 has no feasible design, as
+``tests/diagnose/test_diagnose_broken_models.py`` shows.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 import archeng
-from archeng.errors import InfeasibleModelError
 from case_studies.cec2006 import names, problem
 
 pytestmark = pytest.mark.slow
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.slow
 pygmo = pytest.importorskip("pygmo")
 
 
-SLOW = {"g02": 80, "g22": 40}
+SLOW = {"g02": 80, "g21": 60, "g22": 40}
 """Calls of the problems whose repairs are slow."""
 
 
@@ -58,7 +56,7 @@ class Referee:
 @pytest.mark.parametrize("preset", [archeng.Settings(), archeng.Settings.paper()])
 def test_no_infeasible_call(name: str, preset: archeng.Settings) -> None:
     referee = Referee(name)
-    calls = SLOW.get(name, 250)
+    calls = SLOW.get(name, 150)
     result = archeng.solve(
         problem(name).model, referee, max_evaluations=calls, restarts=3, seed=7, settings=preset
     )
@@ -66,14 +64,6 @@ def test_no_infeasible_call(name: str, preset: archeng.Settings) -> None:
     assert referee.infeasible == []
     assert result.n_infeasible_calls == 0
     assert np.isfinite(result.fun)
-
-
-def test_g20_has_no_feasible_design_and_the_error_names_rows() -> None:
-    calls: list[Any] = []
-    with pytest.raises(InfeasibleModelError) as caught:
-        archeng.solve(problem("g20").model, calls.append, seed=1)
-    assert calls == []
-    assert caught.value.conflicts
 
 
 @pytest.mark.parametrize(

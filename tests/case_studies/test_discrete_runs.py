@@ -102,7 +102,6 @@ def test_other_methods_solve_easy_ones_without_an_illegal_call(
         ("batch_plant", 80),
         pytest.param("pressure_vessel", 120, marks=pytest.mark.slow),
         pytest.param("welded_beam", 150, marks=pytest.mark.slow),
-        pytest.param("nvs08", 100, marks=pytest.mark.slow),
     ],
 )
 def test_archeng_reaches_targets_without_an_illegal_call(name: str, most: int) -> None:

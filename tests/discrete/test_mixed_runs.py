@@ -44,7 +44,8 @@ def legal(s: float, h: float, r: float, length: float) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_the_pressure_vessel_in_tens_of_calls(seed: int) -> None:
     calls: list[tuple[float, ...]] = []
 
@@ -155,11 +156,12 @@ def test_a_run_without_models_stays_on_the_lattice() -> None:
         return vessel_cost(*calls[-1])
 
     settings = Settings(surrogate="none")
-    archeng.solve(vessel(), simulator, seed=1, max_evaluations=120, settings=settings)
+    archeng.solve(vessel(), simulator, seed=1, max_evaluations=64, settings=settings)
     assert all(legal(*call) for call in calls)
     assert min(vessel_cost(*call) for call in calls) < 7500
 
 
+@pytest.mark.slow
 def test_proposals_for_idle_workers_are_different_designs() -> None:
     calls: list[tuple[float, ...]] = []
 

@@ -13,7 +13,7 @@ import archeng
 from archeng.codec import decode, dumps, loads
 from archeng.errors import SettingsError
 from archeng.handlers import HandlerParts, Population, Resampling, Search
-from archeng.handlers.base import Handler, as_sampled, last_if_undefined, plain_search, updated
+from archeng.handlers.base import Handler, as_sampled, last_if_undefined, updated
 from archeng.runner import handlers
 from archeng.settings import HandlerName
 from archeng.strategy import sample
@@ -55,9 +55,6 @@ class Greedy(Handler[Search]):
     """A new handler: samples, simulates the feasible ones, ranks by the objective."""
 
     state_type = Search
-
-    def init(self, distribution: Any, anchor: Any, size: int | None) -> Search:
-        return plain_search(distribution, anchor, size)
 
     def ask(self, search: Search, rng: np.random.Generator, known: Any) -> Any:
         x = sample(search.state, search.parameters, rng)

@@ -43,12 +43,12 @@ def reference(handler: SearchName) -> Result:
     return solved(handler, max_evaluations=BUDGET, changes=UNENDING)
 
 
-@functools.cache
 def calls_of(handler: SearchName) -> int:
     """Budget of `restarted`: the populations of self-adaptation are larger."""
     return 300 if handler == "lccmsa-es" else 120
 
 
+@functools.cache
 def restarted(handler: SearchName) -> Result:
     """Converges very soon, so that restarts begin soon; some calls fail."""
     tol_x = 0.6 if handler in SINGLES else 0.999
@@ -139,11 +139,10 @@ def test_another_handler_is_not_the_run_of_the_journal(tmp_path: Path) -> None:
 
 
 @every_handler
-def test_same_seed_same_run(handler: SearchName) -> None:
-    again = solved(handler, max_evaluations=BUDGET, changes=UNENDING)
-    assert_same(again, reference(handler))
-    other = solved(handler, max_evaluations=BUDGET, seed=4, changes=UNENDING)
-    assert designs(other)[-1] != designs(reference(handler))[-1]
+def test_another_seed_is_another_run(handler: SearchName) -> None:
+    """That the same seed is the same run, most other tests here say."""
+    other = solved(handler, max_evaluations=12, seed=4, changes=UNENDING)
+    assert designs(other)[-1] != designs(reference(handler))[11]
 
 
 @every_handler
@@ -157,7 +156,7 @@ def test_ask_and_tell_make_the_calls_of_solve(handler: SearchName) -> None:
     assert_same(run.result(), reference(handler))
 
 
-@every_handler
+@pytest.mark.parametrize("handler", ["arch", "assisted", "al", "xcma-es-ach", *SINGLES])
 def test_threads_make_the_calls_of_one_process(handler: SearchName) -> None:
     result = solved(
         handler, max_evaluations=BUDGET, workers="threads:2", parallel=1, changes=UNENDING
@@ -208,7 +207,7 @@ def test_bipop_restarts(handler: SearchName) -> None:
 
 
 @every_handler
-@pytest.mark.parametrize("budget", [1, 7, 8, 23])
+@pytest.mark.parametrize("budget", [1, 8])
 def test_the_budget_is_used_up_exactly(handler: SearchName, budget: int) -> None:
     calls: list[Design] = []
 
@@ -268,8 +267,9 @@ def test_alpha_belongs_to_arch(handler: SearchName) -> None:
     assert np.all(np.isnan(alphas)) != settings_of(handler).handler.startswith("arch")
 
 
-@every_handler
+@pytest.mark.parametrize("handler", ["arch", "assisted", "al", *SINGLES])
 def test_plots_can_be_drawn(handler: SearchName) -> None:
+    """With alpha and without, with proposals, with infeasible calls, with single candidates."""
     image = io.BytesIO()
     restarted(handler).plot("search").savefig(image, dpi=20)
     assert image.tell() > 1000

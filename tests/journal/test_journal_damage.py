@@ -136,7 +136,7 @@ def test_flipped_bits_are_never_used(good: Path, tmp_path: Path) -> None:
     expected = trace(archeng.read_journal(good))
     chance = random.Random(3)
     found: Counter[str] = Counter()
-    for _ in range(250):
+    for _ in range(100):
         place = chance.randrange(len(content))
         path = tmp_path / "run.db"
         path.write_bytes(_flipped(content, place, chance.randrange(8)))
@@ -147,8 +147,8 @@ def test_flipped_bits_are_never_used(good: Path, tmp_path: Path) -> None:
             continue
         assert trace(result) == expected, place
         found["same"] += 1
-    assert found["refused"] > 20
-    assert found["same"] > 20
+    assert found["refused"] > 8
+    assert found["same"] > 8
 
 
 def _flipped(content: bytes, place: int, bit: int) -> bytes:

@@ -165,10 +165,8 @@ def test_numbers_are_left_alone(tmp_path: Path) -> None:
 
 
 WORDS = [
-    "压力",
     "Druck 压力",
     "🚀",
-    "давление",
     "ضغط",
     "a\x07b",
     "\ud800x",

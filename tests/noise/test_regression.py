@@ -27,7 +27,7 @@ def fitted(seed: int, noise: float | None = None) -> Regression:
 
 def test_intervals_hold_the_true_value_as_often_as_they_say() -> None:
     inside = []
-    for seed in range(40):
+    for seed in range(20):
         V = 0.5 * np.random.default_rng(1000 + seed).standard_normal((10, N))
         values, deviations = fitted(seed).values(V)
         inside.append(np.abs(values - curve(V)) <= 1.96 * deviations)
@@ -35,7 +35,7 @@ def test_intervals_hold_the_true_value_as_often_as_they_say() -> None:
 
 
 def test_the_noise_is_found_out() -> None:
-    sizes = [float(np.sqrt(fitted(seed).variances[0])) for seed in range(20)]
+    sizes = [float(np.sqrt(fitted(seed).variances[0])) for seed in range(10)]
     assert np.median(sizes) == pytest.approx(SIGMA, rel=0.25)
 
 

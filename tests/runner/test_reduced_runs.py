@@ -88,10 +88,10 @@ def test_the_circle_needs_other_independents(caplog: pytest.LogCaptureFixture) -
 
 
 @pytest.mark.slow
-@TESTED
-@pytest.mark.parametrize("workers", [2, "threads:2"])
-def test_workers_do_not_change_a_run(name: str, workers: Any) -> None:
-    budget = {"tanks": 45, "grid": 30, "circle": 60}[name]
+@pytest.mark.parametrize(
+    ("name", "workers", "budget"), [("tanks", 2, 45), ("grid", "threads:2", 30), ("circle", 2, 60)]
+)
+def test_workers_do_not_change_a_run(name: str, workers: Any, budget: int) -> None:
     assert_same(
         solve(name, max_evaluations=budget, workers=workers, parallel=2),
         solve(name, max_evaluations=budget, workers=None, parallel=2),
@@ -99,8 +99,9 @@ def test_workers_do_not_change_a_run(name: str, workers: Any) -> None:
 
 
 @pytest.mark.slow
-@TESTED
-@pytest.mark.parametrize("stop", [5, 30])
+@pytest.mark.parametrize(
+    ("name", "stop"), [("tanks", 5), ("grid", 30), ("circle", 5), ("circle", 30)]
+)
 def test_a_run_goes_on_where_it_was_stopped(name: str, stop: int, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     solve(name, max_evaluations=stop, journal=path)

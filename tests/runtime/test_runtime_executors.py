@@ -133,9 +133,8 @@ def test_threads_and_executors(name: str, workers: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("target within a generation", "paper", "restarts", "proposals"),
-        *("outputs", "outputs, proposals"),
-        *("discrete", "discrete, proposals", "discrete outputs, proposals"),
+        *("target within a generation", "paper", "proposals"),
+        *("outputs, proposals", "discrete outputs, proposals"),
     ],
 )
 def test_two_processes(name: str) -> None:

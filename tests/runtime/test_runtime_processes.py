@@ -196,10 +196,10 @@ def test_a_call_that_holds_the_global_lock_is_killed_and_repeated(tmp_path: Path
 
 
 def hang_often(folder: Path, design: Design) -> float:
-    """Behave in the first three calls of all; hang in the next five, whichever they are."""
+    """Behave in the first three calls of all; hang in the next three, whichever they are."""
     if claim(folder, "0") or claim(folder, "1") or claim(folder, "2"):
         return bowl(design)
-    if any(claim(folder, f"hang {k}") for k in range(5)):
+    if any(claim(folder, f"hang {k}") for k in range(3)):
         append(folder / "log", f"hang {os.getpid()} {design.x.tobytes().hex()}")
         while True:
             time.sleep(100)
@@ -212,10 +212,10 @@ def test_many_calls_that_hang(tmp_path: Path) -> None:
         timeout=0.4,
     )  # fmt: skip
     hung = lines(tmp_path / "log", "hang")
-    assert len(hung) == 5
+    assert len(hung) == 3
     bad = [e.x.tobytes().hex() for e in result.evaluations if e.status == "timed_out"]
     assert sorted(bad) == sorted(words[2] for words in hung)
-    assert [e.status for e in result.evaluations].count("ok") == 7
+    assert [e.status for e in result.evaluations].count("ok") == 9
     assert all(0.4 <= e.seconds < 20 for e in result.evaluations if not e.good)
     assert not [words for words in hung if alive(int(words[1]))]
 
