@@ -2,8 +2,9 @@
 
 The handlers that `al_mcr` and `median` do not have, and ARCH beside them, on the same problems with
 the same rules: CEC 2006 as in `al_mcr` (f - f* <= 1e-4, at most four restarts of BIPOP), and the
-quadratics of `median` in BOX with n = 20 (criterion of the mean below 1e-8, no restarts). All of them run with
-``Settings.paper()`` but for the handler; budgets are smaller than the paper's, see `BUDGETS`.
+quadratics of `median` in BOX with n = 20 (criterion of the mean below 1e-8, no restarts). All of
+them run with ``Settings.paper()`` but for the handler; budgets are smaller than the paper's, see
+`BUDGETS`.
 Methods with active constraint handling reject samples without a call, for many generations if it
 must be, which CMA-ES's stopping tests take for stagnation: they run without tests and restarts.
 
@@ -56,8 +57,8 @@ BUDGETS = {"CEC 2006": 20_000, "quadratics": 30_000}
 NEVER_SOLVED, SHORT = "g02", 1_000
 """No method of the paper reaches the target there: a few calls, to see that they are feasible."""
 RESTARTS = 4
-"""Methods that reject samples without a call would otherwise draw millions of them in the growing
-populations of BIPOP before their calls are used up, on problems where they find nothing feasible."""
+"""Methods that reject samples without a call would otherwise draw millions of them, in the growing
+populations of BIPOP, where they find nothing feasible."""
 MOST_GENERATIONS = 20_000
 """Of methods that reject samples without a call."""
 QUICK_BUDGETS = {"CEC 2006": 1_500, "quadratics": 400}
