@@ -179,12 +179,12 @@ def test_a_search_that_has_converged_says_so(handler: SearchName) -> None:
     changes = {"tol_objective": 1e-8, "tol_x": 1e-8}
     results = [
         solved(handler, box(2, 1), max_evaluations=4000, changes=changes, seed=seed)
-        for seed in (1, 2, 4)
+        for seed in range(1, 7)
     ]
     assert all(r.stop_reason is not StopReason.MAX_EVALUATIONS for r in results)
     assert all(r.fun < 1 + 1e-6 for r in results)
     converged = [r for r in results if r.status is Status.CONVERGED]
-    assert len(converged) >= 2  # rounding decides about a third
+    assert len(converged) >= 2  # rounding decides about a third, on each processor otherwise
     assert all(r.success for r in converged)
 
 
