@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from case_studies.benchmarks.record import FOLDER, markdown_table
+from case_studies.benchmarks.record import markdown_table
+from case_studies.hard import elsewhere
 from case_studies.paper.results import Row
 from case_studies.peers.statistics import ENOUGH, NEAR, REFERENCE
 
@@ -33,8 +32,6 @@ ANCHORS = {
     "g19, half simulated": ("5 to 33 % above after 600", "all-explicit: 150 calls"),
 }
 """What was reported before this table was made: archeng then, and the best rival."""
-
-WIND_ANCHOR = "best 412,946, median 410,834 MWh", "418,924 with gradients"
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,8 @@ def summary(rows: list[Row]) -> str:
         markdown_table(head, lines),
         f"archeng is ahead, or within 10 % of the first, on {len(won)} of {len(found)} problems; "
         f"not on: {', '.join(lost) or 'none'}.",
-        _wind(),
+        "### With a study of their own",
+        elsewhere.summary(),
         "### Cost and calls at infeasible designs",
         _costs(kept, methods),
         "Processor time outside of f, in milliseconds per call, the median over the runs; in "
@@ -158,18 +156,3 @@ def _costs(rows: Sequence[Row], methods: Sequence[str]) -> str:
             cells.append(f"{cost:.3g} ({100 * share:.0f} %)")
         lines.append([line, *cells])
     return markdown_table(["problem", *methods], lines)
-
-
-def _wind(path: Path = FOLDER / "wind_farm_16.json") -> str:
-    """Return the line of the wind farm, whose runs have a study and a record of their own."""
-    before, rival = WIND_ANCHOR
-    text = f"Wind farm, 16 turbines, 20,000 calls: before {before}; {rival}."
-    try:
-        seeds = json.loads(path.read_text(encoding="utf-8"))["seeds"]
-        ends = [float(seed["curve"][-1][1]) for seed in seeds]
-    except (OSError, KeyError, ValueError):
-        return text
-    return (
-        f"{text} In the record of the [study](../../../case_studies/wind_farm/README.md): best "
-        f"{max(ends):,.0f}, median {median(ends):,.0f} MWh ({len(ends)} seeds)."
-    )

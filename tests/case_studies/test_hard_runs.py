@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from case_studies.hard import experiment, tables
+from case_studies.hard import elsewhere, experiment, tables
 from case_studies.hard.__main__ import main as hard
 from case_studies.paper.results import read_rows
 from case_studies.peers import real, simulators
@@ -44,6 +44,18 @@ def test_every_line_has_an_anchor_and_a_problem() -> None:
     assert {t["method"] for t in whole if t["suite"] == "mixed"} <= {
         "archeng", *experiment.SAME_POINTS
     }  # fmt: skip
+
+
+def test_what_has_a_study_of_its_own_is_read_from_its_record(tmp_path: Path) -> None:
+    empty = elsewhere.summary(tmp_path)
+    assert len(empty.splitlines()) == 2 + len(elsewhere.LINES)
+    assert empty.count("| - | [record]") == len(elsewhere.LINES)
+    (tmp_path / "dimension").mkdir()
+    (tmp_path / "dimension" / "dimension.csv").write_text(
+        "rows,n,method,overhead_ms,task_rows\n"
+        "linear,50,archeng,8.25,1\ndiscs,50,archeng,9,1\nlinear,50,SLSQP,1,1\n"
+    )
+    assert "| 8.25 ms (rows linear), 9 ms (rows discs) |" in elsewhere.summary(tmp_path)
 
 
 @pytest.mark.slow
