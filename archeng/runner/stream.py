@@ -131,6 +131,7 @@ class Stream:
     def _make(self, idle: int) -> None:
         """Let the handler make candidates: of the next generation, or more for idle workers."""
         run, flow, begin = self._run, self._flow, time.perf_counter()
+        before = run.state.search
         if self._stored:
             opened = reopened(self._stored.popleft(), run.state.search)
             run.state = replace(run.state, search=opened.search, rng=opened.rng)
@@ -148,7 +149,7 @@ class Stream:
         self._seconds += time.perf_counter() - begin
         opened = OpenedState(state.generation, state.search, state.rng, population)
         if run.ledger.journal is not None:
-            self._made.append(stored_opened(opened, state.search))
+            self._made.append(stored_opened(opened, before))
             run.ledger.open_generation(lambda: {"generation": state.generation, "made": self._made})
 
     def _begin_again(self) -> None:

@@ -52,7 +52,7 @@ class SmoothModel(Protocol):
         """Value at coordinates v (n,)."""
 
     def derivatives(self, v: Floats) -> tuple[Floats, Floats]:
-        """Gradient (n,) and Hessian (n, n)."""
+        """Gradient (n,) and Hessian (n, n), or the diagonal (n,) of one that is a diagonal."""
 
 
 def slope_at(model: SmoothModel, v: Floats) -> Floats:

@@ -81,7 +81,7 @@ class OutputData:
 class Data:
     """Designs around the centre of a frame, scaled for a model."""
 
-    A: Floats  # coordinates v = u / scale (p, n); the first row is the centre
+    A: Floats  # coordinates v = u / scale (p, n); `select` puts the centre first
     y: Floats  # objectives (f - best) / spread (p,): 0 at the best, 1 at the median
     scale: float  # length of u that is one in v
     best: float

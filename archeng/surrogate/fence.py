@@ -9,6 +9,7 @@ of the plane with the largest margin,
           w^T a_j - b \ge t, \quad |w| \le 1.
 
 What shows a jump is that losses do not become smaller where designs come nearer: see `jump_in`.
+Where few of the nearest designs are on the better side, their model is a linear one.
 
 ==========  =======================================================  ==========================
 symbol      meaning                                                  name here

@@ -1,7 +1,8 @@
-r"""Models in many variables from call to call: designs are added, nothing is factored again.
+r"""Models in many variables from call to call: designs are added to a system that is solved.
 
-A model is chosen, with its designs and the inverse of its matrix M, after a sixth of the designs.
-In between, each new design is a row and a column more:
+A kind of model is chosen again after a sixth of the designs. The designs around the best one, and
+the inverse of their matrix M, are renewed more often: at each call as long as that is cheap, then
+after as many calls as it costs (`Window.holds`). In between, a design is a row and a column more:
 
 .. math::
 
@@ -9,8 +10,8 @@ In between, each new design is a row and a column more:
     \begin{pmatrix} x \\ z \end{pmatrix} = \begin{pmatrix} r \\ s \end{pmatrix},
     \qquad (F - E^T V) z = s - V^T r, \quad x = M^{-1} r - V z, \quad V = M^{-1} E
 
-That takes a few products of matrix and vector. The inverse is not accurate enough as it is, so what
-is left of the right-hand sides is solved for once more.
+That takes a few products of matrix and vector. Their rounding adds to that of the inverse, so
+what is left of the right-hand sides is solved for once more.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from archeng.surrogate.wide import WIDE_BY_NAME, WideFit, WideKernel, WideSystem
 
 
 class GrowingSystem:
-    """A system to which designs are added, at most as many as it has."""
+    """A system to which designs are added, at most ``room`` of them."""
 
-    def __init__(self, first: WideSystem) -> None:
+    def __init__(self, first: WideSystem, room: int) -> None:
         p, n = len(first.A), first.A.shape[1]
         self._first, self._p, self._added = first, p, 0
-        self._A = np.concatenate((first.A, np.zeros((p, n))))
-        self._E, self._V = np.empty((2, p, p + 2))
-        self._F, self._schur = np.empty((2, p, p))
+        self._A = np.concatenate((first.A, np.empty((room, n))))
+        self._E, self._V = np.empty((2, room, p + 2))
+        self._F, self._schur = np.empty((2, room, room))
 
     @property
     def kernel(self) -> WideKernel:
@@ -47,11 +48,6 @@ class GrowingSystem:
     def A(self) -> Floats:
         """Designs (p, n), those that were added last."""
         return self._A[: self._p + self._added]
-
-    @property
-    def full(self) -> bool:
-        """Whether there is no room for more."""
-        return self._added == self._p
 
     def add(self, a: Floats) -> None:
         """Add a design (n,)."""
@@ -98,21 +94,21 @@ class Window:
         assert isinstance(fit.system, WideSystem)
         self.selection = selection
         self._frame, self._scale = frame, data.scale
-        self._system = GrowingSystem(fit.system)
         self._objectives = list(data.best + data.spread * data.y)
         self._seen = selection.taken
         p = len(data.y)
-        self._most: int = selection.taken + 1 + min(p**3 // c.WIDE_INVERSE, p // c.WIDE_KEPT)
+        self._room: int = min(p**3 // c.WIDE_INVERSE, p // c.WIDE_KEPT)
+        self._system = GrowingSystem(fit.system, self._room)
 
     def holds(self, calls: int) -> bool:
-        """Whether the choice is kept after so many calls."""
-        return bool(calls < self._most) and not self._system.full
+        """Whether the designs are kept after so many calls."""
+        return calls <= self.selection.taken + self._room
 
     def grow(self, past: PastCalls) -> None:
         """Add what was simulated since."""
         for k in range(self._seen, calls_known(past)):
             x, f = past.points[k], float(past.objectives[k])
-            if abs(f) < c.DATA_HUGE and not self._system.full:
+            if abs(f) < c.DATA_HUGE:
                 best = int(np.argmin(self._objectives))
                 u = self._frame.coordinates(x)
                 gap = float(np.linalg.norm(u - self._scale * self._system.A[best]))
@@ -165,7 +161,7 @@ class Growing:
         if data is None or len(data.y) < c.WIDE_FEWEST:
             return None
         if before is not None and calls - before.calls < 1 + len(data.y) // c.CHOICE_KEPT:
-            return self._again(frame, past, replace(before, taken=calls, centre=best))
+            return _window(frame, data, replace(before, taken=calls, centre=best))
         choice = choose(data)
         if choice is None:
             return None
@@ -187,16 +183,20 @@ class Growing:
         if selection is None or selection.centre is None or selection.taken > len(past):
             return None
         frame = replace(frame, centre=past.points[selection.centre])
-        data = self._data(frame, past, selection.centre, selection.taken)
-        kind = WIDE_BY_NAME.get(selection.kind)
-        if data is None or kind is None:
-            return None
-        fit = kind.refit(data.kernels, data.y, selection.noise, None)
-        return None if fit is None else Window(frame, data, fit, selection)
+        return _window(frame, self._data(frame, past, selection.centre, selection.taken), selection)
 
     def _data(self, frame: Frame, past: PastCalls, centre: int, calls: int) -> Data | None:
         seen = past.taken(slice(0, calls)).last_and(centre, c.CALLS_REMEMBERED)
         return select(frame, seen, wide=True)
+
+
+def _window(frame: Frame, data: Data | None, selection: Selection) -> Window | None:
+    """Return the window of a selection around the centre of a frame; None if there is none."""
+    kind = WIDE_BY_NAME.get(selection.kind)
+    if data is None or kind is None:
+        return None
+    fit = kind.refit(data.kernels, data.y, selection.noise, None)
+    return None if fit is None else Window(frame, data, fit, selection)
 
 
 def calls_known(past: PastCalls) -> int:

@@ -140,10 +140,12 @@ class _Descent:
         radius = self._radius
         inside: _Trial | None = None
         outside: list[tuple[float, float]] = []
-        if self._many and self.pull == 0 and near.length(self._damping) > c.DESCENT_FAR * radius:
-            if len(self._x) <= c.WIDE_INTERACTING:  # beyond, a step inside is good enough
-                outside.append((0.0, near.length(self._damping)))
-            self.pull = near.first_pull(radius, self._damping)
+        if self._many and self.pull == 0:
+            length = near.length(self._damping)
+            if length > c.DESCENT_FAR * radius:
+                if len(self._x) <= c.WIDE_INTERACTING:  # beyond, a step inside is good enough
+                    outside.append((0.0, length))
+                self.pull = near.first_pull(radius, self._damping)
         for attempt in range(c.DESCENT_TRIALS if self.best is None else c.DESCENT_FEWER_TRIALS):
             last = self.best is None and inside is None and attempt == c.DESCENT_TRIALS - 1
             trial = self._tried(near.minimum(self.pull, self._damping, thorough=last))

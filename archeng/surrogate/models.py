@@ -238,12 +238,12 @@ def without_limits(frame: Frame, data: Data, objective: SmoothModel) -> Models:
 def with_row(frame: Frame, data: Data, objective: SmoothModel, row: Interpolant) -> Models:
     """Return a model of the objective, and a function of v that is to stay below zero."""
     one, zero = np.ones(1), np.zeros(1)
-    rows, sides = RowModels(one, np.zeros(1, dtype=np.intp), [row]), Sides.of(-np.inf / one, zero)
+    rows = RowModels(one, np.zeros(1, dtype=np.intp), [row])
     return replace(
         without_limits(frame, data, objective),
         constraints=rows,
         units=one,
-        sides=sides,
+        sides=Sides.of(np.full(1, -np.inf), zero),
         row_errors=zero,
     )
 

@@ -43,7 +43,7 @@ class Proposal:
 
 
 class Proposer:
-    """Proposes designs. It remembers nothing: all that matters is in its arguments.
+    """Proposes designs. All that matters is in its arguments; what it keeps only saves time.
 
     Minima of the model are found by projections onto the feasible set of the repairer.
     """

@@ -129,14 +129,12 @@ def first_state(search: ArchSearch, width: int = 1) -> AssistedSearch:
     n = search.distribution.n
     times = search.population_size // suitable_population_size(n, width)
     patience = max(longest_round(n) // max(times // 2, 1), 1)
-    trust = Trust(most_leaps=c.LEAPS + min(n, c.LEAPS_MANY) // 2)
-    if n > c.LEAPS_MOST_VARIABLES:
-        trust = Trust(leaps=c.LEAPS, most_leaps=c.LEAPS)
+    most_leaps = c.LEAPS + min(n, c.LEAPS_MANY) // 2 if n <= c.LEAPS_MOST_VARIABLES else 0
     return AssistedSearch(
         **vars(search),
         sigma=search.distribution.sigma,
         rounds=Rounds(patience),
-        trust=trust,
+        trust=Trust(most_leaps=most_leaps),
         width=width,
     )
 
@@ -313,12 +311,13 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
         k = 0
         if last.kind is ProposalKind.EXPLOIT:
             k = min(minima, key=lambda j: made[j].radius)
+    kind = made[k].kind if len(made) > 1 else trust.kind
+    if kind is ProposalKind.EXPLOIT and made[k].jump < values[k] < np.inf:
+        return at_jump(replace(trust, kind=kind))
     if len(made) > 1:
-        trust = replace(trust, kind=made[k].kind, radius=made[k].radius)
-        if not improved and made[k].kind in anywhere:
+        trust = replace(trust, kind=kind, radius=made[k].radius)
+        if not improved and kind in anywhere:
             trust = replace(trust, leaps=trust.leaps + sum(p.kind in anywhere for p in made) - 1)
-    if trust.kind is ProposalKind.EXPLOIT and made[k].jump < values[k] < np.inf:
-        return at_jump(trust)
     after = trust_after(trust, improved, ratios[k], made[k].step)
     wide = search.selection is not None and search.selection.kind in WIDE_BY_NAME
     return shrunk_less(trust, after, search.distribution.n) if wide else after

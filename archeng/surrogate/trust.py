@@ -133,7 +133,8 @@ def widened(trust: Trust, distance: float) -> Trust:
 
 def with_leap(trust: Trust) -> Trust:
     """Return the trust with a proposal anywhere next, unless there were enough of them."""
-    if trust.leaps >= (trust.most_leaps if trust.collapsed else c.LEAPS):
+    most = trust.most_leaps if trust.collapsed else min(c.LEAPS, trust.most_leaps)
+    if trust.leaps >= most:
         return trust
     return replace(trust, kind=ProposalKind.LEAP if trust.leaps == 0 else ProposalKind.WANDER)
 

@@ -181,6 +181,20 @@ def test_it_looks_elsewhere_a_few_times_only() -> None:
     assert not trust.exhausted  # only what is near is left
 
 
+@moderate
+@given(trust=trusts, improved=st.booleans(), ratio=ratios, fraction=fractions)
+def test_no_look_elsewhere_where_there_are_none(
+    trust: Trust, improved: bool, ratio: float, fraction: float
+) -> None:
+    """Not after a region was opened again either."""
+    trust = replace(trust, kind=ProposalKind.EXPLOIT, leaps=0, most_leaps=0)
+    after = trust_after(trust, improved, ratio, fraction * trust.radius)
+    for one in (trust, after, trust_without_proposal(replace(trust, kind=ProposalKind.EXPLORE))):
+        assert with_leap(one) is one
+        assert one.kind in HERE
+    assert after.exhausted is after.collapsed
+
+
 def test_the_first_look_elsewhere_is_by_the_model_itself() -> None:
     first = with_leap(Trust())
     assert first.kind is ProposalKind.LEAP

@@ -122,7 +122,7 @@ def test_a_design_more_takes_a_fraction_of_a_fit() -> None:
     n, p = 100, 400
     A = unit(designs(rng, p, n))
     y = normalised(bowl(rng, n, False)(A))
-    grown = GrowingSystem(WideSystem(Kernels(A[: p - 10]), DENSE))
+    grown = GrowingSystem(WideSystem(Kernels(A[: p - 10]), DENSE), 10)
 
     def seconds(act: Callable[[], object]) -> float:
         spent = []
@@ -151,7 +151,7 @@ def test_a_system_that_grew_is_that_of_all_designs(prior: WidePrior, seed: int) 
     rng = np.random.default_rng(seed)
     n, p, k = 20, 30, 9
     A, Y = unit(designs(rng, p + k, n)), rng.standard_normal((p + k, 2))
-    grown = GrowingSystem(WideSystem(Kernels(A[:p]), prior))
+    grown = GrowingSystem(WideSystem(Kernels(A[:p]), prior), k)
     for a in A[p:]:
         grown.add(a)
     np.testing.assert_array_equal(grown.A, A)
