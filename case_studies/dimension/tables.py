@@ -21,8 +21,8 @@ def calls_summary(rows: list[Row]) -> str:
         f"{_limits(rows)} s of processor time (objective and set-up included). Targets are shares "
         "of the gap between the objective at the start and the optimum (IPOPT on the "
         "formulas). archeng and ARCH alone are held to every row exactly, the others to 1e-8; "
-        "constraints cost them no calls. Not run: not yet, or, with more than 200 variables, SLSQP "
-        "and COBYQA, of which one step would take minutes. "
+        "constraints cost them no calls. Not run: not yet, or, with more than 500 variables, "
+        "COBYQA, of which one step would take minutes. "
         "The problems are synthetic and convex, which suits "
         "SLSQP: with exact derivatives it would need n + 1 times fewer calls."
     ]
