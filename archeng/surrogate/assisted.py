@@ -195,7 +195,7 @@ class Assisted(Handler[AssistedSearch]):
         starts = search.starts
         if starts is None:
             starts = past.points[begin : begin + c.FAR_DESIGNS]
-            if len(frame.centre) <= c.LEAPS_MOST_VARIABLES:
+            if not are_many(len(frame.centre), self._formulas, past):
                 starts = self._proposer.far_designs(frame, c.FAR_DESIGNS, rng)
         trust, selection, proposals = self._proposer.propose(
             frame, past, best, trust, search.selection, starts, rng, self._count
