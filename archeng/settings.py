@@ -150,7 +150,8 @@ class Settings:
         """What CMA-ES learns: a ``full`` covariance matrix, or the ``diagonal`` of one, which
         costs n instead of n^3 operations and is learned in fewer calls, but is invariant to
         scalings of single variables only, not to other affine maps. ``auto``: the diagonal if
-        there are more than 150 variables, all of them real, unless ``sigma`` is a matrix.""",
+        there are more than 150 variables, all of them real, unless ``sigma`` is a matrix with
+        correlations.""",
     )
     margin: float = _setting(
         1e-11,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from archeng.model.structure.dependents import Dependents
 
 MANY_VARIABLES = 150
-"""Variables beyond which nothing in a repair may cost n^3, and little n^2, operations."""
+"""Variables beyond which repairs use the structure of rows and metric, which is a diagonal."""
 _WIDEST = 1e30  # between bounds farther apart there is no telling where to look: DAQP's infinity
 _FAR = 1e-3  # typical changes between best design and anchor, from which on it is moved
 _MANY = 1e6  # half a width in scales beyond which bounds say less than start and scale

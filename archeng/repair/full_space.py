@@ -71,6 +71,7 @@ class FullSpaceIpopt:
         dependents, own = self._dependents, self._dependents.split.independent
         distribution = problem.metric.distribution
         inverse = distribution.inverse_factor / distribution.sigma
+        inverse = np.diag(inverse) if inverse.ndim == 1 else inverse
         low, high, row_low, row_high = self._limits(limits)
         first = dependents.full(problem.x + problem.metric.L @ z)
         if not np.all(np.isfinite(first)):

@@ -61,7 +61,7 @@ class LeastDistance:
         return solved_lower(root, v - q, transposed=True), multipliers
 
     def least(self, M: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the same for a square M (k, k) of any size."""
+        """Return the least v (k,) with limits of M v for M (k, k) of any size, and multipliers."""
         k, size = len(M), _size_for(len(M))
         padded = np.zeros((k, size))
         padded[:, :k] = M

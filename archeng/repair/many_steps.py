@@ -1,7 +1,8 @@
 r"""The SQP step with many variables: the structure of metric and rows is kept.
 
 The step is that of :mod:`archeng.repair.step` and :mod:`archeng.repair.working_set`, with the same
-meaning of every number. Nothing here costs n^3 operations, and with a diagonal metric nothing n^2:
+meaning of every number. With linear rows nothing costs n^3 operations, and with a diagonal metric
+nothing n^2; curved rows cost p^3 in the p variables that they bend (all n in a full metric). So
 rows stay sparse, whitened gradients are made of the rows that matter only, W differs from the
 identity in the variables that have a curvature only, and the quadratic program is solved for its
 multipliers (:mod:`archeng.repair.dual`).

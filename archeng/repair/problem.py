@@ -180,13 +180,15 @@ class Problem:
     def lagrangian_gradient(self, y: Floats, multipliers: Floats) -> Floats:
         """Return the gradient (n,) of the Lagrangian at y, in whitened coordinates."""
         z = self.metric.distribution.whiten(y - self.x)
-        if self.rows is None:
-            A = self.gradients(y)
-            if not np.all(np.isfinite(A)):
-                return np.full_like(z, np.inf)
-            return np.asarray(z + A.T @ multipliers)
-        back = self.rows.back(self.rows.nonzeros(y), multipliers / self.norms)
-        return np.asarray(z + self.metric.pulled_back(back))
+        with np.errstate(invalid="ignore"):
+            if self.rows is None:
+                A = self.gradients(y)
+                pull = A.T @ multipliers if np.all(np.isfinite(A)) else np.inf
+            else:
+                back = self.rows.back(self.rows.nonzeros(y), multipliers / self.norms)
+                pull = self.metric.pulled_back(back)
+            gradient = np.asarray(z + pull, dtype=float)
+        return gradient if np.all(np.isfinite(gradient)) else np.full_like(z, np.inf)
 
     def gradients(self, y: Floats) -> Floats:
         """Scaled whitened gradients (m, n) of the rows at y."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from archeng.distribution import Distribution
 from archeng.errors import SettingsError
 from archeng.handlers import (
@@ -103,7 +105,7 @@ def make_handler(
             'needs "arch".'
         )
     if settings.metric == "diagonal":
-        _refuse_diagonal(repairer.feasible_set, handler, settings.handler)
+        _refuse_diagonal(repairer.feasible_set, handler, settings.handler, wide)
     if limits and not handler.handles_simulated:
         raise SettingsError(
             f"handler={settings.handler!r} knows nothing of simulated constraints "
@@ -118,15 +120,20 @@ def make_handler(
     return handler
 
 
-def _refuse_diagonal(fs: FeasibleSet, handler: Handler[Any], name: str) -> None:
-    """Raise if there are variables or a handler for which no diagonal metric is learned."""
+def _refuse_diagonal(fs: FeasibleSet, handler: Handler[Any], name: str, wide: Distribution) -> None:
+    """Raise if no diagonal metric is learned, or if one would forget the correlations asked for."""
+    if np.count_nonzero(wide.factor) > wide.n:
+        raise SettingsError(
+            'metric="diagonal" has no correlations, and those of sigma would be lost; use '
+            'metric="full", or deviations as sigma.'
+        )
     if fs.lattice is not None:
         raise SettingsError(
             'metric="diagonal" is for models whose variables are all real numbers; use "auto".'
         )
     if not handler.handles_diagonal:
         raise SettingsError(
-            f'metric="diagonal" is learned by the handler "arch" only, and not by {name!r}; use '
+            f'metric="diagonal" is not learned by handler={name!r} with these options; use '
             'metric="auto".'
         )
 

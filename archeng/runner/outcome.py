@@ -33,8 +33,8 @@ from archeng.runner.prices import parameter_sensitivities, prices_at
 from archeng.settings import Settings
 from archeng.strategy import StopReason
 from archeng.surrogate import NoisyState, Optimality, best_evidence, frame_at, mixed_evidence
+from archeng.surrogate.constants import EVIDENCE_MOST_VARIABLES
 
-_MOST_JUDGED = 150  # variables up to which it is judged whether a run has converged
 _OPEN = (StopReason.RUNNING, StopReason.CUT_OFF)  # the run has not ended
 _CONVERGED = {
     StopReason.CONVERGED,
@@ -213,7 +213,7 @@ def _optimality(run: Account, best: CallRecord | None) -> Optimality | None:
     ended = run.stop_reason not in _OPEN
     if isinstance(fs, VariablesOnly) or best is None or not best.acceptable or not ended:
         return None
-    if fs.n > _MOST_JUDGED:
+    if fs.n > EVIDENCE_MOST_VARIABLES:
         return None
     x, past, limits = fs.reduce(best.x), run.ledger.arrays(), run.ledger.limits
     if fs.lattice is not None:

@@ -18,6 +18,7 @@ from archeng.blas import one_thread
 from archeng.distribution import Distribution, Floats, diagonal_distribution
 from archeng.errors import ModelError
 from archeng.handlers import Handler, Population, Search
+from archeng.model.feasible_set import MANY_VARIABLES
 from archeng.outcomes import Limits, Outcomes, PastCalls
 from archeng.repair import Repair, Repairer
 from archeng.runner.state import Restarts, RunState
@@ -35,7 +36,6 @@ from archeng.strategy import (
 logger = logging.getLogger("archeng")
 
 Points = tuple[Floats, ...]
-_MOST_FULL = 150  # variables up to which a full covariance matrix is learned, unless asked for
 _LEAST_WIDTH = 32  # times the rounding noise of a row, that its tolerance must be wide
 
 
@@ -209,7 +209,7 @@ class RestartingSearch:
     def opened(self, distribution: Distribution, point: Floats, size: int | None) -> Search:
         """Open a restart at a feasible point, in the metric of the settings."""
         metric, wide = self.settings.metric, self.wide
-        if metric == "auto" and wide.n > _MOST_FULL and self.handler.handles_diagonal:
+        if metric == "auto" and wide.n > MANY_VARIABLES and self.handler.handles_diagonal:
             metric = "diagonal" if _may_be_diagonal(wide, self.starts) else "full"
         if metric == "diagonal":
             distribution = diagonal_distribution(distribution)

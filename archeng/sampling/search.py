@@ -12,11 +12,16 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from archeng.blas import one_thread
-from archeng.distribution import Distribution, Floats, initial_distribution
+from archeng.distribution import (
+    Floats,
+    diagonal_distribution,
+    initial_distribution,
+)
 from archeng.errors import InfeasibleModelError, ModelError
 from archeng.model import FeasibleSet
 from archeng.ranking import mid_ranks
@@ -204,7 +209,8 @@ class FirstPoints:
         wide, parameters = self.wide, default_parameters(self._fs.n)
         for _ in range(_CMA_RUNS):
             mean = self._uniform()
-            state = initial_state(Distribution(mean, wide.sigma, wide.factor, wide.inverse_factor))
+            begun = replace(wide, mean=mean)
+            state = initial_state(diagonal_distribution(begun) if self._fs.has_many else begun)
             for generation in range(_CMA_GENERATIONS):
                 candidates = sample(state, parameters, self._rng)
                 violations = np.array([self._fs.violations(self._design(x)) for x in candidates])

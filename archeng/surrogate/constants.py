@@ -201,6 +201,7 @@ LOCAL_FIRST = (1.0, 0.1)
 LOCAL_CLOSING = (1e-3, 1e-3)  # ... and of one that begins where the proposals have ended
 LOCAL_LARGEST = 5.0  # Largest radius, in deviations
 LOCAL_FINEST = 2e-5  # Resolution after which there is no finer one, in deviations
+EVIDENCE_MOST_VARIABLES = 150  # With more, it takes minutes to say what designs show: not asked
 LOCAL_FINER = 0.1  # Factor of the resolution where the models have nothing better ...
 LOCAL_SMALLER = 0.2  # ... and of the radius with it
 LOCAL_GOOD, LOCAL_POOR = 0.7, 0.1  # Actual over predicted gain of a good and of a poor step

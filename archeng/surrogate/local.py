@@ -335,7 +335,7 @@ class LocalSearch:
     ) -> Floats | None:
         """Return a design in a direction that is not known on a scale, nor by pending designs."""
         frame, past, fs = view.frame, view.past, self._repairer.feasible_set
-        if slopes_known(frame.centre, past, fs.formulas):
+        if fs.n > c.EVIDENCE_MOST_VARIABLES or slopes_known(frame.centre, past, fs.formulas):
             return None
         there = past.points[np.isfinite(past.objectives)]
         near = designs_near(frame.coordinates(np.array([*there, *pending])), scale)
@@ -349,9 +349,9 @@ class LocalSearch:
 
     def _shown(self, local: LocalState, view: LocalView) -> bool:
         """Whether the centre is a local optimum by the evidence."""
-        if self.violates(local):
-            return False
         fs = self._repairer.feasible_set
+        if self.violates(local) or fs.n > c.EVIDENCE_MOST_VARIABLES:
+            return False
         shown = evidence(view.frame, view.past, self._limits, fs, local.resolution)
         return shown is not None and shown.claim
 

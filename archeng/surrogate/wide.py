@@ -5,7 +5,7 @@ before they say anything. Here the slope has a normal prior, too, and the Hessia
 the unit matrix plus a random rest:
 
 .. math:: s(v) = c + \tfrac h2 |v|^2 + g^T v + \tfrac12 v^T R v, \qquad
-          g \sim N(0, \tau I), \; R_{ij} \sim N(0, V_{ij})
+          g \sim N(0, \tau I), \; R_{ij} \sim N(0, (1 + \delta_{ij}) V_{ij})
 
 Only c and h are free. So few designs are a beginning, n + 2 nearly enough for a ball, and
 2 n + 1 for any sum of parabolas along the variables (V small off the diagonal). Weights w, c and h
@@ -192,11 +192,11 @@ class WideKernel:
     def random_part(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Slope (n,) and Hessian of a random function of the prior, of size one."""
         if self.prior.mixed == 0.0:
-            hessian = rng.standard_normal(n) / np.sqrt(self.bend)
+            hessian = rng.standard_normal(n) * np.sqrt(2 / self.bend)
         else:
             hessian = rng.standard_normal((n, n))
             hessian = (hessian + hessian.T) * np.sqrt(0.5 * self.prior.mixed / self.bend)
-            np.fill_diagonal(hessian, rng.standard_normal(n) / np.sqrt(self.bend))
+            np.fill_diagonal(hessian, rng.standard_normal(n) * np.sqrt(2 / self.bend))
         return rng.standard_normal(n) / np.sqrt(self.rise), hessian
 
 

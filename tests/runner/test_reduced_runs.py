@@ -47,6 +47,19 @@ def never(_: Design) -> float:
     raise AssertionError("nothing is left to simulate")
 
 
+# -- a diagonal metric ------------------------------------------------------------------------
+
+
+def test_the_last_rung_repairs_in_a_diagonal_metric() -> None:
+    settings = {"metric": "diagonal", "surrogate": "none", "repair_solver": "ipopt"}
+    result = solve("circle", max_evaluations=12, settings=archeng.Settings(**settings))
+    full = solve(
+        "circle", max_evaluations=12, settings=archeng.Settings(**{**settings, "metric": "full"})
+    )
+    assert result.n_infeasible_calls == 0
+    np.testing.assert_allclose(result.evaluations[1].x, full.evaluations[1].x, atol=1e-6)
+
+
 # -- found, and legal ------------------------------------------------------------------------
 
 

@@ -182,3 +182,13 @@ def test_where_no_diagonal_is_learned_it_is_refused():
     other = Settings(metric="diagonal", handler="resampling", surrogate="none")
     with pytest.raises(SettingsError, match="resampling"):
         archeng.solve(disc(3), far, settings=other)
+
+
+def test_correlations_are_not_forgotten_silently():
+    model, sigma = disc(3), np.array([[1.0, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+    with pytest.raises(SettingsError, match="correlations"):
+        archeng.solve(model, far, sigma=sigma, settings=Settings(metric="diagonal"))
+    result = archeng.solve(
+        model, far, sigma=np.eye(3), settings=Settings(metric="diagonal"), max_evaluations=5
+    )
+    assert result.nfev == 5

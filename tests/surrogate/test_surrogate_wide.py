@@ -22,7 +22,14 @@ from archeng.surrogate.data import most_designs, most_designs_in_many, select
 from archeng.surrogate.fit import Kernels
 from archeng.surrogate.growing import Growing, GrowingSystem
 from archeng.surrogate.trust import Trust, shrunk_less
-from archeng.surrogate.wide import DIAGONAL, WIDE, WideFit, WidePrior, WideSystem
+from archeng.surrogate.wide import (
+    DIAGONAL,
+    WIDE,
+    WideFit,
+    WideKernel,
+    WidePrior,
+    WideSystem,
+)
 
 ADDITIVE, DENSE = WIDE[0], WIDE[4]
 
@@ -71,6 +78,22 @@ def test_models_pass_through_the_designs_random_ones_too(prior: WidePrior, seed:
     drawn = [fit.random(rng, share).value(away) for share in (0.3, 1.0) for _ in range(30)]
     assert 0 < np.std(drawn[:30]) < np.std(drawn[30:])
     assert abs(np.mean(drawn[:30]) - at(away)) < 1.5 * np.std(drawn[:30])
+
+
+@pytest.mark.parametrize("prior", [WIDE[0], WIDE[2], WIDE[4]], ids=lambda prior: prior.name)
+def test_random_functions_have_the_covariance_of_the_kernel(prior: WidePrior) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((2, 5))
+    kernel = WideKernel(prior, bend=0.7, rise=1.3)
+    squares = A**2
+    wanted = kernel.entries(A @ A.T, squares @ squares.T)
+    drawn = []
+    for _ in range(4000):
+        slope, hessian = kernel.random_part(5, rng)
+        H = np.diag(hessian) if hessian.ndim == 1 else hessian
+        drawn.append(A @ slope + 0.5 * np.einsum("ki,ij,kj->k", A, H, A))
+    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
+    np.testing.assert_allclose(np.cov(np.array(drawn).T) / scale, wanted / scale, atol=0.1)
 
 
 def test_leave_one_out_errors_are_those_of_fits_without_the_design() -> None:
@@ -256,3 +279,15 @@ def test_calls_on_quadratics_with_rows(n: int, dense: bool, ceiling: int) -> Non
     X = np.array(calls)
     assert np.all(X @ rows.T <= 0.3 + 1e-6)
     assert np.all(np.abs(X) <= 5 + 1e-6)
+
+
+def test_nothing_is_shown_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What designs show would take minutes: the local search ends without a claim."""
+    monkeypatch.setattr(c, "EVIDENCE_MOST_VARIABLES", 3)
+    model = Model("bowl")
+    x = model.variable("x", shape=4, lower=-1, upper=2)
+    model.subject_to(x[0] + x[1] >= 0.5, name="sum")
+    result = archeng.solve(model, lambda d: float(np.sum(d.x**2)), seed=1, max_evaluations=300)
+    assert result.stop_reason is not archeng.StopReason.CONVERGED
+    assert result.nfev < 300
+    assert result.fun == pytest.approx(0.125, rel=1e-3)
