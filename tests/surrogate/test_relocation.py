@@ -135,12 +135,12 @@ def test_the_model_predicts_moves_and_knows_no_order(rng: np.random.Generator) -
     assert model is not None
     x = points[0]
     places = rng.random((60, 2))
-    (gains,) = model.gains(items.places(x), [2], [places])
+    gains = model.gains(items.places(x), places)[2]
     moved = items.moved(x, 2, places)
     true = [objectives[0] - waves({"x": p[:COUNT], "y": p[COUNT:]}) for p in moved]
     assert np.corrcoef(gains, true)[0, 1] > 0.8
     order = np.array([2, 0, 1, 4, 3])
-    (again,) = model.gains(items.places(x)[order], [0], [places])
+    again = model.gains(items.places(x)[order], places)[0]
     np.testing.assert_allclose(again, gains, atol=1e-4 * np.ptp(gains))
 
 
