@@ -113,26 +113,19 @@ class AlikeModel:
     length: float
     coefficients: Singles
 
-    def gains(self, P: Floats, items: list[int], places: list[Floats]) -> list[Floats]:
-        """Return by how much f falls (k,) if one of the items goes to each of its places (k, q)."""
+    @one_thread
+    def gains(self, P: Floats, places: Floats) -> Floats:
+        """Return by how much f falls (g, k) if an item goes to one of the places (k, q)."""
         pairs, cosines, sines = np.split(
             self.coefficients, [c.ALIKE_PAIRS, c.ALIKE_PAIRS + c.ALIKE_SINGLES]
         )
         W, V = _both(P.shape[1], self.length)
         cos, sin = waves(P, W)
         a, b = 2 * (cos.sum(axis=0) - cos) * pairs, 2 * (sin.sum(axis=0) - sin) * pairs
-        new, single = waves(np.concatenate(places), W), waves(np.concatenate(places), V)
-        own = waves(P, V)
+        new, own, single = waves(places, W), waves(P, V), waves(places, V)
         before = (cos * a + sin * b).sum(axis=1) + own[0] @ cosines + own[1] @ sines
-        alone = single[0] @ cosines + single[1] @ sines
-        ends = np.cumsum([len(part) for part in places])
-        return [
-            np.asarray(
-                before[item] - new[0][part] @ a[item] - new[1][part] @ b[item] - alone[part],
-                dtype=float,
-            )
-            for item, part in zip(items, map(slice, (0, *ends[:-1]), ends), strict=True)
-        ]
+        after = a @ new[0].T + b @ new[1].T + single[0] @ cosines + single[1] @ sines
+        return np.asarray(before[:, None] - after, dtype=float)
 
 
 def features(places: Floats, length: float) -> Floats:

@@ -340,17 +340,17 @@ NOISY_VISIBLE = 0.06  # ... and in deviations of the noise: it takes 500 calls t
 NOISY_REPEATS = 4  # Repeats of the best design at the end
 
 # -- alike: models of things of one kind, in widths of the bounds ---------------------------------
-ALIKE_PAIRS = 800  # Frequencies of the model of pairs
+ALIKE_PAIRS = 2000  # Frequencies of the model of pairs
 ALIKE_SINGLES = 128  # Frequencies of the model of single items
 # Lengths over which the model of pairs varies, of which the one that predicts best is taken
 ALIKE_LENGTHS = (1 / 8, 1 / 16, 1 / 26, 1 / 40, 1 / 60)
 ALIKE_SMOOTHER = 4.0  # Length of the model of single items, in lengths of that of pairs
-ALIKE_RIDGE = 1e-2  # Variance of the error over that of the function
+ALIKE_RIDGE = 3e-3  # Variance of the error over that of the function
 ALIKE_BLOCK = 256  # Calls after which the model is fitted again
 ALIKE_FORGET = 0.94  # Weight of a design after each block
 ALIKE_WINDOW = 2048  # Calls by which the length is chosen, at most ...
 ALIKE_JUDGED = 0.25  # ... and the share of them, the latest, that is predicted
-ALIKE_CHOSEN_AGAIN = 4  # Factor of the calls after which it is chosen again
+ALIKE_CHOSEN_AGAIN = 2  # Factor of the calls after which it is chosen again
 
 # -- relocation: one item at a time ---------------------------------------------------------------
 RELOCATION_FIRST = 30  # Calls for each item before there is a model
@@ -358,13 +358,14 @@ RELOCATION_POOL = 16  # Items, and places of each, that are compared in a genera
 RELOCATION_LOCAL = 0.5  # Share of those places that are near the present one
 RELOCATION_NEAR = (-4.3, -0.8)  # Decimal logarithms of how near, in widths of the bounds
 RELOCATION_EACH = 2  # Places of an item that may be simulated in a generation
+RELOCATION_LOOKED_AT = 500  # Moves, the best by the model, of which the feasible ones are simulated
 RELOCATION_HALVINGS = 8  # Bisections by which a place is moved back to the feasible set
 RELOCATION_INSIDE = 1e-9  # Share of the way by which it then stays inside, for rounding
 # Calls for each item without a gain after which a search hops, and for that of the best design
-RELOCATION_PATIENCE, RELOCATION_PATIENCE_BEST = 4, 8
+RELOCATION_PATIENCE, RELOCATION_PATIENCE_BEST = 0.25, 0.5
 # Gain that counts, in deviations of the first objectives, and for the best design
 RELOCATION_GAIN, RELOCATION_GAIN_BEST = 1e-3, 3e-4
-RELOCATION_WORSE = 0.1  # Mean loss that a hop may leave, in these deviations
-RELOCATION_HOP = 2  # Items that a hop moves ...
-RELOCATION_HOP_AMONG = 6  # ... each to one of so many places that the model likes best
-RELOCATION_HOPS = 100  # Hops without a better design that end a restart
+RELOCATION_WORSE = 0.03  # Mean loss that a hop may leave, in these deviations
+RELOCATION_HOP_AMONG = 6  # Places that the model likes best, to one of which a hop moves an item
+RELOCATION_AGAIN = 0.5  # Probability that it moves one more item, and another after that
+RELOCATION_HOPS = 500  # Hops without a better design that end a restart

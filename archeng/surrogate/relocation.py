@@ -3,18 +3,20 @@
 Random relocations of one item, accepted if the layout is better, are a strong search for wind
 farms (Feng and Shen 2015, doi:10.1016/j.renene.2015.01.005). Here the places are drawn in the
 exact feasible set that the other items leave, or moved back to its boundary, and the model of
-:mod:`archeng.surrogate.alike` chooses those that are simulated. Where nothing is gained any more,
-the search *hops*: two items go elsewhere, and it goes on from there; a layout a little worse than
-the one before may be the next from which it hops (iterated local search with random acceptance).
+:mod:`archeng.surrogate.alike` chooses those that are simulated. Moves of one generation that were
+each a gain are then made together. Where nothing is gained any more, the search soon *hops*: an
+item, or some, go elsewhere, and it goes on from there; a layout a little worse than the one before
+may be the next from which it hops (iterated local search with random acceptance).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from archeng.codec import OMITTED
 from archeng.distribution import Distribution, Floats
 from archeng.errors import SettingsError
 from archeng.handlers import Handler, HandlerParts, Population, Search, as_it_is
@@ -56,15 +58,7 @@ class RelocationSearch(Search):
     best: float | None = None
     stalled: int = 0  # calls without a gain that counts
     hops: int = 0  # since the best design
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """An item goes to another place."""
-
-    gain: float  # by the model
-    item: int
-    design: Floats  # (n,), of all items
+    together: Floats | None = field(default=None, metadata=OMITTED)  # (n,), several gains in one
 
 
 class Relocation(Handler[RelocationSearch]):
@@ -91,15 +85,13 @@ class Relocation(Handler[RelocationSearch]):
     def ask(
         self, search: RelocationSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[RelocationSearch, Population]:
-        """Return the moves that the model likes best, and several of them together."""
+        """Return the layout itself if it is new, gains of before together, and single moves."""
         x, size = search.place, search.population_size
-        designs = [] if search.value is not None else [x]
-        model = self._model(past)
-        moves = self._moves(x, model, rng)
-        if model is not None and len(designs) < size:
-            designs += self._together(x, moves, model)
-        designs += [move.design for move in moves]
-        designs = [y for y in designs if self._set.is_feasible(y)][:size] or [x]
+        designs = [x] if search.value is None else []
+        designs += [] if search.together is None else [search.together]
+        if len(designs) < size:
+            designs += self._moves(x, self._model(past), size, rng)
+        designs = designs[:size] or [x]
         return search, Population(np.array(designs), tuple(map(as_it_is, designs)), proposed=True)
 
     def tell(
@@ -112,21 +104,11 @@ class Relocation(Handler[RelocationSearch]):
     ) -> RelocationSearch:
         """Go on from the best layout of the generation if it is better; hop if nothing is."""
         values = np.where(np.isnan(outcomes.objectives), np.inf, outcomes.objectives)
-        k = int(np.argmin(values))
-        lowest, spread = float(values[k]), self._spread(past)
-        known = np.inf if search.value is None else search.value
-        at_best = search.best is not None and min(known, lowest) <= search.best
-        least = spread * (c.RELOCATION_GAIN_BEST if at_best else c.RELOCATION_GAIN)
-        gained = lowest < known - least
-        stalled = 0 if gained else search.stalled + len(values)
-        search = replace(search, stalled=stalled)
-        if lowest < known:
-            search = replace(search, place=population.repairs[k].x, value=lowest)
-        if search.value is not None and (search.best is None or search.value < search.best):
-            better = search.best is None or search.value < search.best - spread * c.RELOCATION_GAIN
-            search = replace(search, best=search.value, hops=0 if better else search.hops)
+        designs = np.array([repair.x for repair in population.repairs])
+        spread, model = self._spread(past), self._model(past)
+        search = self._gone_on(search, designs, values, spread)
+        at_best = search.value == search.best
         patience = c.RELOCATION_PATIENCE_BEST if at_best else c.RELOCATION_PATIENCE
-        model = self._model(past)
         if model is None or search.stalled < patience * len(self._items):
             return search
         return self._hopped(search, model, spread, rng)
@@ -144,55 +126,87 @@ class Relocation(Handler[RelocationSearch]):
         first = first[np.isfinite(first)]
         return float(np.std(first)) if len(first) else 0.0
 
+    def _gone_on(
+        self, search: RelocationSearch, designs: Floats, values: Floats, spread: float
+    ) -> RelocationSearch:
+        """Return the search at the best of these designs (k, n), if it is better."""
+        known = float(values[0]) if search.value is None else search.value
+        best = np.inf if search.best is None else search.best
+        k, better = int(np.argmin(values)), values < known
+        value = min(known, float(values[k]))
+        least = spread * (c.RELOCATION_GAIN_BEST if value <= best else c.RELOCATION_GAIN)
+        return replace(
+            search,
+            place=designs[k] if better[k] else search.place,
+            value=value if np.isfinite(value) else None,
+            together=self._together(search.place, designs[better], values[better]),
+            best=min(best, value) if np.isfinite(min(best, value)) else None,
+            stalled=0 if value < known - least else search.stalled + len(values),
+            hops=0 if value < best - spread * c.RELOCATION_GAIN else search.hops,
+        )
+
     def _hopped(
         self, search: RelocationSearch, model: AlikeModel, spread: float, rng: np.random.Generator
     ) -> RelocationSearch:
-        """Move some items to places that the model likes, from here or from where it was before."""
+        """Move items to places that the model likes, from here or from where it was before."""
         worse = c.RELOCATION_WORSE * spread * rng.exponential()
         value, before = search.value, search.base_value
         if value is not None and (before is None or value < before + worse):
             search = replace(search, base=search.place, base_value=value)
         x = search.place if search.base is None else search.base
-        for item in rng.choice(len(self._items), min(c.RELOCATION_HOP, len(self._items)), False):
-            (designs,) = self._drawn(x, [int(item)], 0.0, rng)
-            places = self._at(designs, int(item))
-            (gains,) = model.gains(self._items.places(x), [int(item)], [places])
-            liked = np.argsort(-gains, kind="stable")[: c.RELOCATION_HOP_AMONG]
-            if len(liked):
-                x = designs[rng.choice(liked)]
-        return replace(search, place=x, value=None, stalled=0, hops=search.hops + 1)
+        x = self._elsewhere(x, model, rng)
+        while rng.random() < c.RELOCATION_AGAIN:
+            x = self._elsewhere(x, model, rng)
+        hops = search.hops + 1
+        return replace(search, place=x, value=None, together=None, stalled=0, hops=hops)
 
-    def _moves(self, x: Floats, model: AlikeModel | None, rng: np.random.Generator) -> list[Move]:
-        """Return moves of single items, the best by the model first."""
+    def _elsewhere(self, x: Floats, model: AlikeModel, rng: np.random.Generator) -> Floats:
+        """Return the design with an item at one of the places that the model likes best."""
+        item = int(rng.integers(len(self._items)))
+        designs = np.concatenate(self._drawn(x, [item] * c.RELOCATION_POOL, 0.0, rng))
+        if len(designs) == 0:
+            return x
+        gains = model.gains(self._items.places(x), self._at(designs, item))[item]
+        liked = designs[np.argsort(-gains, kind="stable")[: c.RELOCATION_HOP_AMONG]]
+        return np.asarray(liked[rng.integers(len(liked))])
+
+    def _moves(
+        self, x: Floats, model: AlikeModel | None, count: int, rng: np.random.Generator
+    ) -> list[Floats]:
+        """Return designs in which one item moves, the best by the model first."""
         items = rng.permutation(len(self._items))[: c.RELOCATION_POOL].tolist()
         drawn = self._drawn(x, items, c.RELOCATION_LOCAL, rng)
         if model is None:
-            return [
-                Move(0.0, item, design)
-                for item, designs in zip(items, drawn, strict=True)
-                for design in designs[:1]
-            ]
-        moves = []
-        places = [self._at(designs, item) for item, designs in zip(items, drawn, strict=True)]
-        gains = model.gains(self._items.places(x), items, places)
-        for item, designs, own in zip(items, drawn, gains, strict=True):
-            best = np.argsort(-own, kind="stable")[: c.RELOCATION_EACH]
-            moves += [Move(float(own[k]), item, designs[k]) for k in best]
-        return sorted(moves, key=lambda move: -move.gain)
+            return [designs[0] for designs in drawn if len(designs)][:count]
+        each = [self._at(designs, item) for item, designs in zip(items, drawn, strict=True)]
+        places = np.concatenate(each)
+        return self._liked(x, places, model.gains(self._items.places(x), places), count)
 
-    def _together(self, x: Floats, moves: list[Move], model: AlikeModel) -> list[Floats]:
-        """Return the layout with all moves that the model likes one after the other, if several."""
-        made = 0
-        for move in moves:
-            if move.gain <= 0:
+    def _liked(self, x: Floats, places: Floats, gains: Floats, count: int) -> list[Floats]:
+        """Return feasible moves with the largest gains (g, k), of any item to any place (k, q)."""
+        moves: list[Floats] = []
+        taken = np.zeros(len(self._items), dtype=int)
+        order = np.argsort(-gains, axis=None, kind="stable")[: c.RELOCATION_LOOKED_AT]
+        for item, k in zip(*np.unravel_index(order, gains.shape), strict=True):
+            if len(moves) == count:
                 break
-            y = x.copy()
-            y[self._items.index[move.item]] = move.design[self._items.index[move.item]]
-            places = self._at(y[None], move.item)
-            (gain,) = model.gains(self._items.places(x), [move.item], [places])[0]
-            if gain > 0 and self._set.is_feasible(y):
-                x, made = y, made + 1
-        return [x] if made > 1 else []
+            if taken[item] == c.RELOCATION_EACH:
+                continue
+            design = self._items.moved(x, item, places[k : k + 1])
+            if np.any(design[0] != x) and self._set.is_feasible(design[0]):
+                moves.append(design[0])
+                taken[item] += 1
+        return moves
+
+    def _together(self, x: Floats, designs: Floats, values: Floats) -> Floats | None:
+        """Return x with all that these better designs (k, n) change, if it is feasible."""
+        y, made = x, 0
+        for k in np.argsort(values, kind="stable"):
+            changed = designs[k] != x
+            z = np.where(changed, designs[k], y)
+            if not np.any(changed & (y != x)) and self._set.is_feasible(z):
+                y, made = z, made + 1
+        return y if made > 1 else None
 
     def _drawn(
         self, x: Floats, items: list[int], local: float, rng: np.random.Generator
@@ -210,7 +224,7 @@ class Relocation(Handler[RelocationSearch]):
         good = self._set.holds_at(ends)
         starts = self._nearest(x, ends, good, places)
         ends[~good] = self._moved_back(starts[~good], ends[~good])
-        new = np.any(ends != x, axis=1)
+        new = np.any(ends != x, axis=1) & [self._set.is_feasible(y) for y in ends]
         parts = (slice(k * count, (k + 1) * count) for k in range(len(items)))
         return [ends[part][new[part]] for part in parts]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import pytest
 
 import archeng
 from archeng import Model, Settings, StopReason
+from archeng.distribution import initial_distribution
 from archeng.errors import SettingsError
+from archeng.handlers import HandlerParts, Population, as_it_is
 from archeng.model import compile_model
-from archeng.outcomes import PastCalls
+from archeng.outcomes import Limits, Outcomes, PastCalls
+from archeng.repair import Repairer
+from archeng.surrogate import Relocation
 from archeng.surrogate import constants as c
 from archeng.surrogate.alike import Learner, items_of
 
@@ -135,12 +140,12 @@ def test_the_model_predicts_moves_and_knows_no_order(rng: np.random.Generator) -
     assert model is not None
     x = points[0]
     places = rng.random((60, 2))
-    (gains,) = model.gains(items.places(x), [2], [places])
+    gains = model.gains(items.places(x), places)[2]
     moved = items.moved(x, 2, places)
     true = [objectives[0] - waves({"x": p[:COUNT], "y": p[COUNT:]}) for p in moved]
     assert np.corrcoef(gains, true)[0, 1] > 0.8
     order = np.array([2, 0, 1, 4, 3])
-    (again,) = model.gains(items.places(x)[order], [0], [places])
+    again = model.gains(items.places(x)[order], places)[0]
     np.testing.assert_allclose(again, gains, atol=1e-4 * np.ptp(gains))
 
 
@@ -166,6 +171,34 @@ def test_what_is_kept_follows_from_the_calls(
 
 
 # -- the search -------------------------------------------------------------------------------
+
+
+def test_moves_that_were_gains_are_made_together() -> None:
+    fs = compile_model(discs())
+    angles = 2 * np.pi * np.arange(COUNT) / COUNT
+    x = np.concatenate((np.cos(angles), np.sin(angles)))
+    wide = initial_distribution(x, np.full(2 * COUNT, 0.3))
+    repairer = Repairer(fs)
+    handler = Relocation(HandlerParts(repairer, repairer, ALIKE, wide, Limits()))
+    search = replace(handler.init(wide, x, 4), value=1.0, best=0.0)
+    items = items_of(fs, ("x", "y"))
+    places = items.places(1.5 * x)
+    near = items.places(x)[[1]] + 0.01  # another move of the same item: one of them only
+    moves = [items.moved(x, i, p)[0] for i, p in ((0, places[[0]]), (1, places[[1]]), (1, near))]
+    population = Population(np.array(moves), tuple(map(as_it_is, moves)))
+    past = PastCalls(np.zeros((0, 10)), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
+    told = handler.tell(
+        search, population, Outcomes(np.array([0.9, 0.8, 0.95])), past, np.random.default_rng(1)
+    )
+    assert told.value == 0.8
+    assert np.array_equal(told.place, moves[1])
+    _, generation = handler.ask(told, np.random.default_rng(1), past)
+    both = items.moved(moves[0], 1, places[[1]])[0]
+    assert np.array_equal(generation.repairs[0].x, both)
+    assert all(fs.is_feasible(repair.x) for repair in generation.repairs)
+    worse = handler.tell(told, generation, Outcomes(np.ones(4)), past, np.random.default_rng(1))
+    assert worse.together is None
+    assert np.array_equal(worse.place, moves[1])
 
 
 def test_all_points_of_a_set_at_once(rng: np.random.Generator) -> None:
