@@ -124,7 +124,10 @@ class LinearSelfAdaptation(Handler[LinearSearch]):
         past: PastCalls,
         rng: np.random.Generator,
     ) -> LinearSearch:
-        """Average the mu best: points as projected, step sizes, and s s^T."""
+        """Average the mu best: points as projected, step sizes, and s s^T.
+
+        DEVIATION: sigma has no cap, and all calls may fail (see docs, deviations).
+        """
         d, B = search.distribution, search.basis
         mu = max(int(PARENTS * search.population_size), 1)
         f = last_if_undefined(outcomes.objectives)

@@ -141,7 +141,10 @@ def latest_end(n: int, population_size: int) -> float:
 
 
 def mean_violation(violations: Floats) -> Floats:
-    """Return nu (k,) for violations (k, m); 0 if there are no limits."""
+    """Return nu (k,) for violations (k, m); 0 if there are no limits.
+
+    DEVIATION: over the sides of rows, equalities beyond their tolerance (see docs, deviations).
+    """
     return np.asarray(np.sum(violations, axis=1) / max(violations.shape[1], 1), dtype=float)
 
 
