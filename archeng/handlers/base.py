@@ -9,7 +9,7 @@ memory of its own, so that a run can be written to a file and read again at any 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -118,6 +118,7 @@ class HandlerParts:
     noise: Mapping[str, Noise] | None = None  # of the simulator, by name; None: not known
     confidence: float = 0.95  # probability with which noisy constraints are to hold
     asynchronous: bool = False  # whether a design is made whenever a worker is idle
+    population_size: int | None = None  # the user's; None: the default
 
     @property
     def proposals(self) -> int:
@@ -153,7 +154,7 @@ class Handler(ABC, Generic[S]):
     handles_discrete: ClassVar[bool] = False  # whether it handles integers, choices, categories
     asynchronous: ClassVar[bool] = False  # whether it learns from candidates as they come back
     handles_diagonal: ClassVar[bool] = False  # whether CMA-ES may have a diagonal metric
-    by_chance: ClassVar[bool] = False  # whether it waits for feasible samples: no equalities
+    by_chance: ClassVar[bool] = False  # whether only chance makes samples feasible: no equalities
     multistart: bool = False  # whether restarts are all like the first one: models remember others
 
     def __init__(self, parts: HandlerParts) -> None:
@@ -246,9 +247,9 @@ class RowSides:
         return self.sides.excess(rows)
 
     def violations(self, points: Floats) -> Floats:
-        """Return max(g, 0), shape (p, k); infinite where a row is undefined."""
+        """Return max(g, 0), shape (p, k); infinite where a row is undefined or infinite."""
         g = self.values(points)
-        return np.where(np.isnan(g), np.inf, np.maximum(g, 0.0))
+        return np.where(np.isfinite(g), np.maximum(g, 0.0), np.inf)
 
 
 def plain_search(
@@ -266,13 +267,32 @@ def as_sampled(feasible_set: FeasibleSet, x: Floats) -> Repair:
     return Repair(kind, x, 0.0, violation, 0.0, (), "none", 0)
 
 
+def until_feasible(
+    feasible_set: FeasibleSet, draw: Callable[[int], Floats], size: int, most: int
+) -> tuple[tuple[Repair, ...], list[Repair]]:
+    """Draw samples until ``size`` are feasible, or ``most`` are drawn.
+
+    ``draw`` returns some samples (k, n), told how many are missing. Returned are ``size``
+    candidates, the feasible ones first, and all infeasible samples in the order of sampling.
+    """
+    feasible: list[Repair] = []
+    others: list[Repair] = []
+    while len(feasible) < size and len(feasible) + len(others) < most:
+        for x in draw(size - len(feasible)):
+            record = as_sampled(feasible_set, x)
+            (feasible if record.feasible else others).append(record)
+            if len(feasible) == size or len(feasible) + len(others) == most:
+                break
+    return (*feasible, *others[: size - len(feasible)]), others
+
+
 def refuse_equalities(feasible_set: FeasibleSet, handler: str) -> None:
-    """Raise if there is an equality, for handlers that never simulate what violates a row."""
+    """Raise if there is an equality, for handlers that neither repair samples nor follow rows."""
     for row in feasible_set.rows:
         if row.equality:
             raise SettingsError(
-                f"handler={handler!r} waits for samples that are feasible by chance, and none "
-                f'satisfies the equality {row}; use "arch".'
+                f"handler={handler!r} handles inequalities only: no sample satisfies the equality "
+                f'{row} by chance; use "arch".'
             )
 
 

@@ -11,7 +11,8 @@ doi:10.1145/2330163.2330207.
 symbol      meaning                                                name here
 ==========  =====================================================  ==================
 v_j         vector of limit j, one for each side of each row       rows of ``vectors``
-y           a step (n,), (x - m) / sigma                           ``step``
+y           a step (n,), (x - m) / sigma; in MA-ES the whitened    ``step``
+            one, A^{-1} y
 c_c         how fast a vector forgets                              ``fading_rate``
 A           factor of the covariance matrix, C = A A^T
 w_j         A^{-1} v_j                                             ``whitened``
@@ -51,6 +52,13 @@ class VectorHandler(Handler[V]):
     def _memory(self, distribution: Distribution) -> dict[str, Any]:
         return {"vectors": np.zeros((len(self._sides), distribution.n))}
 
+    def _learned(
+        self, vectors: Floats, d: Distribution, x: Floats
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the vectors after a sample x (n,), and which limits (k,) it violates."""
+        violated = self._sides.violations(x[None])[0] > 0
+        return faded(vectors, violated, (x - d.mean) / d.sigma), violated
+
 
 def fading_rate(n: int) -> float:
     """Return c_c = 1 / (n + 2) [AH12]."""
@@ -88,3 +96,9 @@ def narrowing(whitened: Floats, strength: float) -> Floats:
     deviation along one w_j shrinks by 1 - beta, and N is positive definite.
     """
     return np.eye(whitened.shape[1]) - strength * normal_projections(whitened)
+
+
+def narrowed(factor: Floats, inverse: Floats, vectors: Floats) -> tuple[Floats, Floats]:
+    """Return A and its inverse after the vectors v (k, n) of violated limits narrowed it [AH12]."""
+    change = narrowing(vectors @ inverse.T, narrowing_strength(len(factor)))
+    return factor @ change, np.asarray(np.linalg.solve(change, inverse), dtype=float)

@@ -29,8 +29,11 @@ nonnegative slacks and mutates and projects those along (l1, l2, or towards rand
 points, as the authors' scripts do); here are no slacks, B is a basis for the design variables, and
 the projection is the nearest point in the plain Euclidean metric of the variables. Factors on rows
 so change nothing; units of the variables do. C begins as that of the run, S is the symmetric root.
-lambda is 4 n where CMA-ES has its default, and grows with it in restarts. The mean is not
-simulated. The stopping tests are those of all handlers.
+lambda is 4 n where CMA-ES has its default, and grows with it in restarts and with the number of
+parallel calls; a ``population_size`` that is given is taken as it is. The mean is not simulated.
+The program caps sigma (``sigmaMax``); here the tests of the step size end such a restart. If all
+calls of a generation fail, nothing is learned from it: mean, sigma and C would walk at random. The
+stopping tests are those of all handlers.
 """
 
 from __future__ import annotations
@@ -75,7 +78,7 @@ class LinearSelfAdaptation(Handler[LinearSearch]):
 
     def __init__(self, parts: HandlerParts) -> None:
         super().__init__(parts)
-        fs = self._set
+        fs, self._size_is_given = self._set, parts.population_size is not None
         if not fs.is_linear:
             row = fs.rows[fs.m - fs.n_nonlinear]
             raise SettingsError(
@@ -84,9 +87,13 @@ class LinearSelfAdaptation(Handler[LinearSearch]):
             )
 
     def init(self, distribution: Distribution, anchor: Floats, size: int | None) -> LinearSearch:
-        """Start a restart at a feasible point, with lambda = 4 n where CMA-ES has its default."""
+        """Start a restart at a feasible point, with lambda = 4 n where CMA-ES has its default.
+
+        A population size of the user is kept, and so are those of restarts that follow from it.
+        """
         n, usual = distribution.n, default_population_size(distribution.n)
-        size = round(LAMBDA_PER_N * n * (usual if size is None else size) / usual)
+        if not self._size_is_given or size is None:
+            size = round(LAMBDA_PER_N * n * (usual if size is None else size) / usual)
         return super().init(distribution, anchor, size)
 
     def _memory(self, distribution: Distribution) -> dict[str, Any]:
@@ -117,10 +124,17 @@ class LinearSelfAdaptation(Handler[LinearSearch]):
         past: PastCalls,
         rng: np.random.Generator,
     ) -> LinearSearch:
-        """Average the mu best: points as projected, step sizes, and s s^T."""
+        """Average the mu best: points as projected, step sizes, and s s^T.
+
+        DEVIATION: sigma has no cap, and all calls may fail (see docs, deviations).
+        """
         d, B = search.distribution, search.basis
         mu = max(int(PARENTS * search.population_size), 1)
-        best = np.argsort(last_if_undefined(outcomes.objectives), kind="stable")[:mu]
+        f = last_if_undefined(outcomes.objectives)
+        if not np.any(np.isfinite(f)):
+            state = replace(search.state, generation=search.state.generation + 1)
+            return replace(search, state=state)
+        best = np.argsort(f, kind="stable")[:mu]
         sizes, repairs = search.step_sizes[best], [population.repairs[i] for i in best]
         steps = np.array([r.x for r in repairs]) - d.mean
         s = (steps / sizes[:, None]) @ search.state.reference.T @ B

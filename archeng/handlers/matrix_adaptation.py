@@ -27,9 +27,12 @@ feasible; then by all feasible candidates if the new mean is feasible, or else b
 alone if it is better than the mean, which becomes the mean. What is ours: the text of the article
 could not be had. M begins as the factor of the run's start distribution, not as the identity. The
 mean is simulated together with the candidates of the generation, at most one call more in each (the
-authors' program simulates each new mean, too, partly twice). A feasible candidate whose call failed
-counts as infeasible without violating anything. The stopping tests are those of all handlers. No
-sample satisfies an equality, so they are refused; [SB19] has inequalities only.
+authors' program simulates each new mean, too, partly twice). sigma is damped where lambda is so
+large that mu_eff > n + 2: the program, which always has lambda = 4 + floor(3 ln n), lets it grow by
+exp(c_sigma/2 (s^T s/n - 1)), which explodes with the larger populations of restarts and parallel
+runs. M keeps a condition number below 1e12, relative to the initial one. A feasible candidate whose
+call failed counts as infeasible without violating anything. The stopping tests are those of all
+handlers. No sample satisfies an equality, so they are refused; [SB19] has inequalities only.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from archeng.handlers.constraint_vectors import (
     narrowing_strength,
 )
 from archeng.outcomes import Outcomes, PastCalls
-from archeng.strategy import Parameters, default_parameters, sample, with_factor
+from archeng.strategy import Parameters, default_parameters, sample, with_narrowed_factor
 
 
 class MatrixAdaptation(VectorHandler[VectorSearch]):
@@ -90,7 +93,7 @@ class MatrixAdaptation(VectorHandler[VectorSearch]):
             if len(best) > 1 or f[best[0]] < f[-1]:
                 step = np.maximum(weights[: len(best)], 0.0) @ z[best]
                 path = path_of_steps(path, step, p)
-                sigma *= float(np.exp(p.c_sigma / 2 * (path @ path / p.n - 1)))
+                sigma *= step_size_change(path, p)
                 mean, factor = centre, adapted(factor, path, z[best], weights[: len(best)], p)
         factor = shrunk(factor, vectors[violated.any(axis=0)])
         state = replace(
@@ -99,14 +102,15 @@ class MatrixAdaptation(VectorHandler[VectorSearch]):
             p_sigma=path,
             generation=search.state.generation + 1,
         )
-        return replace(search, state=with_factor(state, factor), anchor=mean, vectors=vectors)
+        state = with_narrowed_factor(state, factor)
+        return replace(search, state=state, anchor=mean, vectors=vectors)
 
 
 @lru_cache(maxsize=64)
 def signed_weights(n: int, population_size: int) -> Floats:
     """Return w (lambda,): positive ones of sum 1, negative ones as in [H16 eqs. 49-53].
 
-    c_c has no part in MA-ES, so that c_1 and c_mu are those of CMA-ES [BS17].
+    The rates c_1 and c_mu of [BS17] are those of our CMA-ES.
     """
     p = default_parameters(n, population_size)
     raw = np.log((population_size + 1) / 2) - np.log(np.arange(1, population_size + 1))
@@ -127,6 +131,16 @@ def path_of_steps(path: Floats, step: Floats, p: Parameters) -> Floats:
     """Return s (n,) after the weighted mean (n,) of the best z [BS17]."""
     gain = np.sqrt(p.mu_eff * p.c_sigma * (2 - p.c_sigma))
     return np.asarray((1 - p.c_sigma) * path + gain * step, dtype=float)
+
+
+def step_size_change(path: Floats, p: Parameters) -> float:
+    """Return the factor on sigma for the path s (n,).
+
+    DEVIATION: damped as in [BS17]; the program of [SB19] is not (see docs, deviations). The divisor
+    is 2 up to mu_eff = n + 2, where both are the same.
+    """
+    damping = p.d_sigma - p.c_sigma
+    return float(np.exp(p.c_sigma / (2 * damping) * (path @ path / p.n - 1)))
 
 
 def adapted(factor: Floats, path: Floats, z: Floats, weights: Floats, p: Parameters) -> Floats:

@@ -24,7 +24,8 @@ are violated, and is invariant to affine maps [SA22 tab:class] (see :mod:`archen
 rules and constants are not known, so this is a reading of it and not the published algorithm. Ours:
 vectors, rates and the narrowing, once for each infeasible candidate in the order of sampling, are
 those of [AH12]; feasible candidates rank first, by the objective, then the infeasible ones, by the
-objective. Noise is left to the runner. An equality is refused: no sample satisfies it by chance.
+objective, and failed calls last. Noise is left to the runner. An equality is refused: no sample
+satisfies it by chance.
 """
 
 from __future__ import annotations
@@ -33,29 +34,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from archeng.handlers.base import Population, last_if_undefined, updated
-from archeng.handlers.constraint_vectors import (
-    VectorHandler,
-    VectorSearch,
-    faded,
-    narrowing,
-    narrowing_strength,
-)
+from archeng.distribution import Floats, Integers
+from archeng.handlers.base import Population
+from archeng.handlers.constraint_vectors import VectorHandler, VectorSearch, narrowed
+from archeng.handlers.rank_based import Ranked
 from archeng.outcomes import Outcomes, PastCalls
-from archeng.strategy import sample, with_narrowed_factor
+from archeng.strategy import with_narrowed_factor
 
 
-class ModifiedCma(VectorHandler[VectorSearch]):
+class ModifiedCma(VectorHandler[VectorSearch], Ranked[VectorSearch]):
     """The (mu, lambda)-CMA-ES with active constraint handling."""
 
-    outside = True
     state_type = VectorSearch
-
-    def ask(
-        self, search: VectorSearch, rng: np.random.Generator, past: PastCalls
-    ) -> tuple[VectorSearch, Population]:
-        """Sample; nothing is repaired."""
-        return search, self._unrepaired(sample(search.state, search.parameters, rng))
 
     def tell(
         self,
@@ -66,17 +56,16 @@ class ModifiedCma(VectorHandler[VectorSearch]):
         rng: np.random.Generator,
     ) -> VectorSearch:
         """Update CMA-ES, feasible candidates first; narrow it along limits that were violated."""
-        x, d = population.sampled, search.distribution
-        violated = self._sides.violations(x) > 0
-        infeasible = violated.any(axis=1)
-        order = np.lexsort((last_if_undefined(outcomes.objectives), infeasible))
-        after = updated(search, x[order], self._settings)
+        after = super().tell(search, population, outcomes, past, rng)
         vectors, factor = search.vectors, after.distribution.factor
         inverse = after.distribution.inverse_factor
-        steps = (x[infeasible] - d.mean) / d.sigma
-        for limits, step in zip(violated[infeasible], steps, strict=True):
-            vectors = faded(vectors, limits, step)
-            change = narrowing(vectors[limits] @ inverse.T, narrowing_strength(d.n))
-            factor = factor @ change
-            inverse = np.asarray(np.linalg.solve(change, inverse), dtype=float)
+        for record in population.repairs:
+            if not record.feasible:
+                vectors, limits = self._learned(vectors, search.distribution, record.x)
+                factor, inverse = narrowed(factor, inverse, vectors[limits])
         return replace(after, state=with_narrowed_factor(after.state, factor), vectors=vectors)
+
+    def _order(
+        self, search: VectorSearch, f: Floats, violations: Floats, rng: np.random.Generator
+    ) -> Integers:
+        return np.lexsort((f, np.any(violations > 0, axis=1), ~np.isfinite(f)))

@@ -19,18 +19,24 @@ s               search path of successful steps (n,)                     ``state
 v_j             vectors of the limits (k, n)                             ``vectors``
 P_succ          fading share of offspring that are as good or better     ``success``
 z               whitened step A^{-1} (y - x) / sigma of an offspring y   ``z``
-d, c, c_p,      constants: damping, rates of path and success,
-c_cov+, c_cov-  weights of good and of bad steps in C
+d, c_p          damping 1 + n/2 of sigma, rate of P_succ                 ``step_size_change``,
+                                                                         ``SUCCESS_RATE``
+c               rate 2 / (n + 2) of the path                             ``updated_path``
+c_cov+, c_cov-  weights in C: 2 / (n^2 + 6) of good steps, at most       ``rank_one``,
+                0.4 / (n^1.6 + 1) of bad ones                            ``bad_step_weight``
 ==============  =======================================================  ====================
 
 Known of the publication: the rules and constants above, and those of the vectors (they were
 compared with two public implementations: DEAP, ``StrategyActiveOnePlusLambda``, and
 github.com/LsTam91/elitist_constrained_es). Its text and tables could not be had, so its figures are
-not compared. Ours: every finite side of a row, bounds included, is a limit with a vector of its
+not compared. Public programs, DEAP among them, keep the threshold of the (1+1)-CMA-ES of Igel,
+Suttorp and Hansen (GECCO 2006), by which a good step enters path and C only while P_succ < 0.44; it
+is left out here. Ours: every finite side of a row, bounds included, is a limit with a vector of its
 own. The fifth-order ancestor counts the parent as the first. A failed simulation is an offspring
 that is worse than all others. An offspring is drawn at most ``_MOST_SAMPLES`` times; if none is
 feasible, the generation makes no call. C relative to the initial one keeps a condition number below
-1e24. An equality is refused: no sample satisfies it by chance.
+1e24. An equality is refused: no sample satisfies it by chance. There is one offspring, whatever
+``population_size`` says.
 """
 
 from __future__ import annotations
@@ -43,13 +49,7 @@ import numpy as np
 
 from archeng.distribution import Distribution, Floats
 from archeng.handlers.base import Population, as_sampled
-from archeng.handlers.constraint_vectors import (
-    VectorHandler,
-    VectorSearch,
-    faded,
-    narrowing,
-    narrowing_strength,
-)
+from archeng.handlers.constraint_vectors import VectorHandler, VectorSearch, narrowed
 from archeng.outcomes import Outcomes, PastCalls
 from archeng.strategy import sample, with_narrowed_factor
 
@@ -97,20 +97,15 @@ class OnePlusOne(VectorHandler[OnePlusOneSearch]):
             record = as_sampled(self._set, x)
             if record.feasible:
                 break
-            distribution, vectors = self._learned(distribution, vectors, x)
+            vectors, violated = self._learned(vectors, distribution, x)
+            factor, inverse = narrowed(
+                distribution.factor, distribution.inverse_factor, vectors[violated]
+            )
+            distribution = replace(distribution, factor=factor, inverse_factor=inverse)
         if distribution is not search.distribution:
             state = with_narrowed_factor(search.state, distribution.factor)
             search = replace(search, state=state, vectors=vectors)
         return search, Population(x[None], (record,))
-
-    def _learned(self, d: Distribution, vectors: Floats, x: Floats) -> tuple[Distribution, Floats]:
-        """Return factor and vectors after an offspring x that violates limits [AH12]."""
-        violated = self._sides.violations(x[None])[0] > 0
-        vectors = faded(vectors, violated, (x - d.mean) / d.sigma)
-        whitened = vectors[violated] @ d.inverse_factor.T
-        change = narrowing(whitened, narrowing_strength(d.n))
-        inverse = np.asarray(np.linalg.solve(change, d.inverse_factor), dtype=float)
-        return replace(d, factor=d.factor @ change, inverse_factor=inverse), vectors
 
     def tell(
         self,

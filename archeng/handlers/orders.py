@@ -11,7 +11,8 @@ symbol          meaning                                                 name her
 ==============  ======================================================  ==================
 nu(x)           mean of the violations of all limits                    ``violation``
 eps(0)          mean nu of the best 90 % of the first generation        ``first_level``
-T, gamma        generations until eps is 0, exponent of its decrease    ``generations``
+T               generations until eps is 0                              ``generations``
+gamma           exponent of its decrease                                ``exponent``
 eps(t)          level below which nu counts as 0                        ``level``
 ==============  ======================================================  ==================
 
@@ -19,7 +20,7 @@ Lexicographic: feasible candidates come first, by f, then the others, by nu. The
 an infeasible candidate is never looked at, so it is not simulated. Epsilon-lexicographic:
 candidates with nu <= eps(t) are ordered by f as if they were feasible; both f and nu come out of
 one simulation there, so all candidates are simulated and the simulator must be defined
-everywhere.
+everywhere. Failed calls come last in both.
 
 What is certain: the two orders, and of [HB18] eps(0), eps(t) = eps(0) (1 - t/T)^gamma, T = 1000 and
 gamma = max(3, (-5 - ln eps(0)) / ln 0.05), which its authors' own program has too. What is ours:
@@ -27,10 +28,16 @@ only the orders are taken, on the CMA-ES of all handlers. [ODB99] orders the off
 simple evolution strategy, and its text could not be had: the order is as later publications state
 it. epsilon-MAg-ES has a matrix adaptation ES, a population that begins all over the box,
 reflects at the bounds and moves some candidates by gradients of the constraints; here bounds are
-limits like all others, and eps(0) comes from the first generation of each restart. nu sums
-violations of different constraints, so factors of the constraints change the order of infeasible
-candidates ([SA22 sssec:ranking] counts these orders among those that are invariant; MCR is).
-[SA22] see :mod:`archeng.ranking`.
+limits like all others, and eps(0) comes from the first generation of each restart, and counts from
+there on; the program keeps it for two. nu of the program is the sum of max(g, 0) and of those |h|
+that exceed the tolerance, over the number of constraints; here an equality adds only what exceeds
+its tolerance, and the sum is over the number of finite sides of rows. T is at most half of the
+generations that the stopping tests leave to a restart (100 + 50 (n + 3)^2 / sqrt(lambda) [H09], 780
+for n = 3): with T = 1000 restarts of small problems would end while infeasible candidates still
+count as feasible. nu sums violations of different constraints, so factors of the constraints change
+the order of infeasible candidates ([SA22 sssec:ranking] counts these orders among those that are
+invariant; MCR is).
+[SA22] see :mod:`archeng.ranking`, [H09] :mod:`archeng.strategy.stopping`.
 """
 
 from __future__ import annotations
@@ -39,6 +46,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archeng.checks import integer
 from archeng.distribution import Floats, Integers
@@ -50,6 +58,9 @@ _SHARE = 0.9  # of the first generation, whose mean violation is eps(0) [HB18]
 _LEAST_EXPONENT = 3.0  # gamma is not smaller [HB18]
 # gamma takes eps to exp(-5) when 95 % of the T generations are over, if that needs more [HB18]
 _LATE_LOG_LEVEL, _LATE = -5.0, 0.05
+_SHARE_OF_RESTART = 0.5  # of the generations of a restart, after which eps is 0 at the latest
+# Generations of a restart: 100 + 50 (n + 3)^2 / sqrt(lambda) [H09], as the stopping test has them.
+_GENERATIONS, _GENERATIONS_PER_SIZE = 100, 50
 
 
 class Lexicographic(Ranked[Search]):
@@ -61,12 +72,17 @@ class Lexicographic(Ranked[Search]):
     def _order(
         self, search: Search, f: Floats, violations: Floats, rng: np.random.Generator
     ) -> Integers:
-        return lexicographic_order(f, mean_violation(violations), 0.0)
+        violation = mean_violation(violations)
+        failed = (violation == 0) & ~np.isfinite(f)  # the others are not simulated
+        return failed_last(lexicographic_order(f, violation, 0.0), failed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonOptions:
-    """``epsilon_generations`` of a restart after which only feasible candidates are feasible."""
+    """``epsilon_generations`` of a restart after which only feasible candidates are feasible.
+
+    With stopping tests at most half of the generations that they leave to a restart.
+    """
 
     epsilon_generations: int = 1000
 
@@ -106,18 +122,40 @@ class EpsilonLexicographic(Ranked[EpsilonSearch]):
     def _order(
         self, search: EpsilonSearch, f: Floats, violations: Floats, rng: np.random.Generator
     ) -> Integers:
-        now = level(search.first_level or 0.0, search.state.generation, self._generations)
-        return lexicographic_order(f, mean_violation(violations), now)
+        generations: float = self._generations
+        if self._settings.stop_tests:
+            p = search.parameters
+            generations = min(generations, latest_end(p.n, p.population_size))
+        now = level(search.first_level or 0.0, search.state.generation, generations)
+        order = lexicographic_order(f, mean_violation(violations), now)
+        return failed_last(order, ~np.isfinite(f))
+
+
+def latest_end(n: int, population_size: int) -> float:
+    """Return the generation from which on eps is 0, if there are stopping tests.
+
+    DEVIATION: [HB18] has T = 1000 whatever n and lambda are (see docs, deviations).
+    """
+    most = _GENERATIONS + _GENERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(population_size)
+    return _SHARE_OF_RESTART * most
 
 
 def mean_violation(violations: Floats) -> Floats:
-    """Return nu (k,) for violations (k, m); 0 if there are no limits."""
+    """Return nu (k,) for violations (k, m); 0 if there are no limits.
+
+    DEVIATION: over the sides of rows, equalities beyond their tolerance (see docs, deviations).
+    """
     return np.asarray(np.sum(violations, axis=1) / max(violations.shape[1], 1), dtype=float)
 
 
 def lexicographic_order(f: Floats, violation: Floats, level: float) -> Integers:
     """Order (k,) by violation, up to the level as if it were 0, and then by f [HB18]."""
     return np.lexsort((f, np.where(violation <= level, 0.0, violation)))
+
+
+def failed_last(order: Integers, failed: NDArray[np.bool_]) -> Integers:
+    """Return an order (k,) with candidates whose calls failed (k,) behind all others."""
+    return order[np.argsort(failed[order], kind="stable")]
 
 
 def first_level(violation: Floats) -> float:
@@ -127,7 +165,7 @@ def first_level(violation: Floats) -> float:
     return float(best.mean()) if len(best) else 0.0
 
 
-def level(first: float, generation: int, generations: int) -> float:
+def level(first: float, generation: int, generations: float) -> float:
     """Return eps(t) [HB18]."""
     if first == 0 or generation >= generations:
         return 0.0

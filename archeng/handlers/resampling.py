@@ -19,12 +19,11 @@ from archeng.handlers.base import (
     NoOptions,
     Population,
     Search,
-    as_sampled,
     last_if_undefined,
+    until_feasible,
     updated,
 )
 from archeng.outcomes import Outcomes, PastCalls
-from archeng.repair import Repair
 from archeng.strategy import sample
 
 
@@ -52,18 +51,11 @@ class Resampling(Handler[Search]):
     ) -> tuple[Search, Population]:
         """Sample until lambda candidates are feasible, or the samples are used up."""
         size = search.parameters.population_size
-        left = max(self._max_samples, size)
-        feasible: list[Repair] = []
-        others: list[Repair] = []
-        while left > 0 and len(feasible) < size:
-            for x in sample(search.state, search.parameters, rng)[:left]:
-                left -= 1
-                record = as_sampled(self._set, x)
-                (feasible if record.feasible else others).append(record)
-                if len(feasible) == size:
-                    break
-        chosen = [*feasible, *others[: size - len(feasible)]]
-        return search, Population(np.array([r.x for r in chosen]), tuple(chosen))
+        most = max(self._max_samples, size)
+        chosen, _ = until_feasible(
+            self._set, lambda _: sample(search.state, search.parameters, rng), size, most
+        )
+        return search, Population(np.array([r.x for r in chosen]), chosen)
 
     def tell(
         self,

@@ -55,6 +55,7 @@ def make_search(setup: Setup) -> tuple[RestartingSearch, RepairTeam]:
             asynchronous=options.asynchronous,
             noise=options.noise,
             confidence=options.confidence,
+            population_size=options.population_size,
         ),
         Starts(repairer, setup.wide, settings.start_candidates, options.max_time),
         settings,

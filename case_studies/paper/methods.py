@@ -4,9 +4,9 @@ The handlers that `al_mcr` and `median` do not have, and ARCH beside them, on th
 the same rules: CEC 2006 as in `al_mcr` (f - f* <= 1e-4, at most four restarts of BIPOP), and the
 quadratics of `median` in BOX with n = 20 (criterion of the mean below 1e-8, no restarts). All of
 them run with ``Settings.paper()`` but for the handler; budgets are smaller than the paper's, see
-`BUDGETS`.
-Methods with active constraint handling reject samples without a call, for many generations if it
-must be, which CMA-ES's stopping tests take for stagnation: they run without tests and restarts.
+`BUDGETS`. Three of the four methods with active constraint handling reject samples without a call,
+for many generations if it must be, which CMA-ES's stopping tests take for stagnation: they run
+without tests and restarts. The (mu, lambda)-CMA-ES simulates every candidate and runs like others.
 
 A problem with constraints that a handler refuses is left out: equalities, for the methods with
 active constraint handling, and rows that are not linear, for lcCMSA-ES. g20 has no feasible point.
@@ -50,6 +50,9 @@ EQUALITIES = ("g03", "g05", "g11", "g13", "g14", "g15", "g17", "g20", "g21", "g2
 LINEAR = ("g01", "g14", *FUNCTIONS)
 """Problems without nonlinear rows."""
 INEQUALITIES_ONLY = ("one-plus-one-ach", "mu-lambda-ach", "xcma-es-ach", "ma-es-ach")
+"""They refuse equalities."""
+REJECTING = ("one-plus-one-ach", "xcma-es-ach", "ma-es-ach")
+"""They reject samples without a call, and run without stopping tests and restarts."""
 INFEASIBLE = "g20"
 N = 20  # variables of the quadratics
 BUDGETS = {"CEC 2006": 20_000, "quadratics": 30_000}
@@ -96,7 +99,7 @@ def run_task(task: Task) -> list[Row]:
     """One problem, one method, one seed."""
     if task["problem"] in FUNCTIONS:
         return _on_a_quadratic(task)
-    if task["method"] not in INEQUALITIES_ONLY:
+    if task["method"] not in REJECTING:
         return al_mcr.run_task(task, restarts=RESTARTS)
 
     def limit(run: archeng.Run) -> None:

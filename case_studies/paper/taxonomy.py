@@ -3,9 +3,11 @@
 **What it takes** (``takes``). One small problem for each kind of constraint, all with the optimum
 2 at (1, 1, 0): bounds, linear and nonlinear inequalities, linear and nonlinear equalities, a
 nonlinear constraint that only the simulator knows (*simulated*), and one that nobody declares,
-where the simulator fails (*hidden*). A kind is taken if the run comes within 0.1 of the optimum;
-it is refused by a `SettingsError` before the first call. Calls at designs that violate a declared
-constraint are counted.
+where the simulator fails (*hidden*). A kind is taken if the runs of all seeds come within 0.1 of
+the optimum in at most 1500 calls; it is refused by a `SettingsError` before the first call. Calls
+at designs that violate a declared constraint are counted. The epsilon-lexicographic order runs with
+``epsilon_generations=60`` there: with its default infeasible designs would count as feasible until
+the budget is used up.
 
 **What changes its runs** (the other checks, each a problem). The same seed in a transformed
 problem, with the initial distribution mapped by its factor, as in `invariance`: see
@@ -136,7 +138,7 @@ KINDS: Mapping[str, Kind] = {
 
 def taken(settings: archeng.Settings, name: str, calls: int, seed: int) -> Row:
     """Return what a run with one kind of constraint came to, or its refusal."""
-    kind = KINDS[name]
+    settings, kind = replace(settings, stop_tests=False), KINDS[name]
     model = archeng.Model(name)
     x = model.variable(
         "x", shape=3, lower=[kind.low, kind.low, -5], upper=5, start=[2.0, 2.0, 1.0], scale=0.5

@@ -42,6 +42,19 @@ def test_all_new_methods_have_ten_runs_on_what_they_take() -> None:
     assert all(t in tasks for t in methods.tasks(3, quick=False))
 
 
+@pytest.mark.parametrize("method", [m for m in methods.METHODS if m != "arch"])
+def test_only_methods_that_reject_samples_lose_their_stopping_tests(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(al_mcr, "run_task", lambda task, **changes: asked.update(changes) or [])
+    methods.run_task({"problem": "g24", "method": method, "budget": 10, "seed": 0})
+    rejects = method in ("one-plus-one-ach", "xcma-es-ach", "ma-es-ach")
+    assert asked["restarts"] == (0 if rejects else methods.RESTARTS)
+    assert ("settings" in asked) == rejects
+    assert not rejects or not asked["settings"].stop_tests
+
+
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line[1:-1].split("|")]
 

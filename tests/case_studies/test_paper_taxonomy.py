@@ -52,6 +52,31 @@ def test_cells_say_what_was_run() -> None:
     assert (found.increasing, found.affine) == ("increasing", "affine")
 
 
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_kind_is_taken_only_if_every_seed_takes_it(failing: int) -> None:
+    rows = [
+        {**took(kind, 5.0 if kind == "hidden" and seed == failing else 0.01), "seed": seed}
+        for seed in range(2)
+        for kind in ("bounds", "linear", "hidden")
+    ]
+    found = cells(rows)
+    assert (found.takes, found.taxonomy[3]) == ("lc", "K")
+    text = taxonomy_report.summary(rows)
+    assert text.startswith("Seeds of each handler: 2.")
+    assert "| `al` | 100 calls | 100 calls | 100 calls, 5.0e+00 left |" in text
+    assert taxonomy_report.summary([*rows, {**took("bounds", 0.0), "handler": "mcr"}]).startswith(
+        "Seeds of each handler: 1 to 2."
+    )
+
+
+def test_what_is_taken_is_not_cut_short_by_stopping_tests() -> None:
+    """With them this run ends after 225 calls, for stagnation."""
+    settings = taxonomy.settings_of("one-plus-one-ach")
+    found = taxonomy.taken(settings, "hidden", taxonomy.CALLS, 0)
+    assert found["gap"] <= taxonomy.NEAR
+    assert found["calls"] > 225
+
+
 @pytest.mark.parametrize(
     ("change", "check", "increasing", "affine"),
     [

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from handlers_helpers import Vector, box, isotropic, settings_of, wedge
 
-import archeng.handlers.resampling as resampling
 from archeng import Model
 from archeng.distribution import Distribution
 from archeng.errors import GateError
-from archeng.handlers import Handler, Population, Search
+from archeng.handlers import Handler, Population, Search, base
 from archeng.handlers.base import RowSides
 from archeng.handlers.lagrangian import success
 from archeng.handlers.rank_based import mcr_fitness
@@ -74,13 +73,13 @@ def test_never_more_samples_than_allowed(
 ) -> None:
     """``room`` is the distance of the mean from a corner, in deviations."""
     drawn: list[bytes] = []
-    original = resampling.as_sampled
+    original = base.as_sampled
 
     def counted(fs: FeasibleSet, x: Vector) -> Any:
         drawn.append(x.tobytes())
         return original(fs, x)
 
-    monkeypatch.setattr(resampling, "as_sampled", counted)
+    monkeypatch.setattr(base, "as_sampled", counted)
     fs = compile_model(box(4, 4))
     handler = handler_of("resampling", fs, handler_options={"max_samples": limit})
     mean = np.full(4, 1.0 + room)

@@ -23,6 +23,7 @@ from handlers_helpers import (
 from scipy.optimize import linprog
 
 from archeng import Model, Run, StopReason
+from archeng.errors import SettingsError
 from archeng.handlers import linear_self_adaptation as lc
 from archeng.handlers import matrix_adaptation as ma
 from archeng.handlers import orders
@@ -31,7 +32,13 @@ from archeng.model import compile_model
 from archeng.outcomes import Outcomes
 from archeng.repair import Repairer, RepairKind
 from archeng.runner.handlers import make_handler
-from archeng.strategy import default_parameters
+from archeng.strategy import (
+    History,
+    default_parameters,
+    initial_state,
+    stop_reasons,
+    with_factor,
+)
 
 
 def handler_of(name: Any, model: Model, **changes: Any) -> Any:
@@ -114,6 +121,41 @@ def test_an_infeasible_mean_is_replaced_by_the_best_candidate() -> None:
     assert checked > 3
 
 
+def test_the_step_size_is_damped_for_large_populations_only() -> None:
+    path = np.array([3.0, -4.0, 1.0, 0.0, 2.0])  # |s|^2 = 30
+    p = default_parameters(5)
+    assert ma.step_size_change(path, p) == pytest.approx(np.exp(p.c_sigma / 2 * 5))
+    p = default_parameters(5, 200)
+    damping = 2 * np.sqrt((p.mu_eff - 1) / 6) - 1
+    assert damping > 4
+    assert ma.step_size_change(path, p) == pytest.approx(np.exp(p.c_sigma / 2 * 5 / damping))
+
+
+def test_a_large_population_converges_where_bounds_are_active() -> None:
+    run = Run(
+        box(5, 3),
+        bowl,
+        seed=0,
+        population_size=64,
+        max_evaluations=2500,
+        target=3 + 1e-2,
+        settings=settings_of("ma-es-ach"),
+    )
+    run.step()
+    assert run.distribution.sigma < 5  # of 1 before; without damping 12
+    assert run.run().stop_reason is StopReason.TARGET
+
+
+def test_no_axis_of_the_matrix_is_lost_in_rounding() -> None:
+    handler, search, population, rng = generation("ma-es-ach", box(3, 3), [1.0, 1.0, 1.0])
+    thin = with_factor(search.state, np.diag([1.0, 1.0, 1e-14]))
+    after = handler.tell(
+        replace(search, state=thin), population, outcomes_of(population), None, rng
+    )
+    axes = np.linalg.svd(after.distribution.factor, compute_uv=False)
+    assert axes[-1] == pytest.approx(1e-12 * axes[0], rel=1e-3)
+
+
 @pytest.mark.slow
 def test_active_handling_reaches_an_optimum_on_a_curved_boundary() -> None:
     """x + y on the lens is least where sqrt(x) + y = 1 is steepest: 3/4 at (1/4, 1/2)."""
@@ -181,6 +223,24 @@ def test_the_mean_of_the_best_is_learned_and_their_step_sizes_too() -> None:
     expected = C / np.linalg.det(C) ** (1 / 3)
     np.testing.assert_allclose(after.distribution.covariance, expected, rtol=1e-9)
     np.testing.assert_allclose(after.spread, expected, rtol=1e-9)
+
+
+def test_nothing_is_learned_from_a_generation_without_objectives() -> None:
+    handler, search, population, rng = generation("lccmsa-es", box(3, 3), [1.5, 1.5, 1.5])
+    failed = Outcomes(np.full(len(population.repairs), np.nan))
+    after = handler.tell(search, population, failed, None, rng)
+    np.testing.assert_array_equal(after.distribution.mean, search.distribution.mean)
+    np.testing.assert_array_equal(after.spread, search.spread)
+    assert after.distribution.sigma == search.distribution.sigma
+    assert after.state.generation == search.state.generation + 1
+
+
+@pytest.mark.parametrize(("given", "size"), [("auto", 4 * 5), (10, 10)])
+def test_a_population_size_of_the_user_is_kept(given: Any, size: int) -> None:
+    options = {"seed": 0, "settings": settings_of("lccmsa-es")}
+    run = Run(box(5, 3), bowl, population_size=given, **options)
+    assert run.state.search.population_size == size
+    run.close()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 4])
@@ -260,6 +320,76 @@ def test_feasible_candidates_are_ordered_by_f_and_others_by_violation() -> None:
     assert orders.lexicographic_order(f, violation, 0.1).tolist() == [3, 0, 2, 1, 4]
     assert orders.lexicographic_order(f, violation, 0.3).tolist() == [1, 3, 0, 2, 4]
     assert orders.lexicographic_order(f, violation, 9.0).tolist() == [1, 3, 4, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("lexicographic", [2, 3, 1, 0, 4]),  # f of infeasible candidates is not known
+        ("epsilon-lexicographic", [2, 3, 1, 0, 4]),
+        ("mu-lambda-ach", [2, 1, 3, 0, 4]),
+    ],
+)
+def test_calls_that_failed_come_after_infeasible_candidates(name: Any, expected: list[int]) -> None:
+    handler, search, _, rng = generation(name, box(2, 2), [1.0, 1.0])
+    f = np.array([np.inf, 1.0, 2.0, 3.0, np.inf])
+    if name == "lexicographic":
+        f[[1, 3]] = np.inf
+    violations = np.array([[0, 0], [0, 2.0], [0, 0], [1.0, 0], [0, 0]])
+    assert handler._order(search, f, violations, rng).tolist() == expected
+    if name != "lexicographic":  # where all failed, feasible candidates still come first
+        nothing = np.full(5, np.inf)
+        assert set(handler._order(search, nothing, violations, rng)[:3]) == {0, 2, 4}
+
+
+def test_a_lower_limit_of_an_infinite_row_is_violated() -> None:
+    model = Model("pole")
+    x = model.variable("x", lower=-1, upper=1, start=0.5, scale=0.1)
+    model.subject_to(1 / x >= 1, name="pole")
+    fs = compile_model(model)
+    pole = np.zeros((1, 1))
+    assert fs.violations(pole[0]).max() == np.inf
+    assert RowSides(fs).violations(pole).max() == np.inf
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 4), (2, 6), (3, 7), (10, 10), (4, 128)])
+def test_the_level_is_zero_in_the_second_half_of_a_restart(n: int, size: int) -> None:
+    """The stopping test is asked, so that both have the same number of generations."""
+    state, p = initial_state(isotropic(np.zeros(n))), default_parameters(n, size)
+    most = int(np.ceil(2 * orders.latest_end(n, size)))
+    for generation, ended in ((most - 1, False), (most, True)):
+        now = replace(state, generation=generation)
+        reasons = stop_reasons(now, p, History(), 1.0, settings_of("epsilon-lexicographic"))
+        assert (StopReason.MAX_ITERATIONS in reasons) == ended
+
+
+def test_the_epsilon_order_finds_feasible_designs_with_its_defaults() -> None:
+    model = Model("line")
+    x = model.variable("x", shape=2, lower=-5, upper=5, start=2.0, scale=0.5)
+    model.subject_to(x[0] + x[1] == 2, name="sum")
+    result = solved("epsilon-lexicographic", model, target=2 + 1e-3, max_evaluations=2500, seed=0)
+    assert result.stop_reason is StopReason.TARGET
+
+
+def test_a_level_that_is_asked_for_is_kept_without_stopping_tests() -> None:
+    handlers = [
+        handler_of("epsilon-lexicographic", wedge(), stop_tests=stop_tests)
+        for stop_tests in (True, False)
+    ]
+    f, violations = np.array([1.0, 2.0]), np.array([[0.2], [0.0]])
+    found = []
+    for handler in handlers:
+        search = handler.init(isotropic(np.ones(3)), np.ones(3), 8)
+        late = replace(search.state, generation=400)  # of 780, and of 1000
+        search = replace(search, state=late, first_level=1.0)
+        found.append(handler._order(search, f, violations, None).tolist())
+    assert found == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("name", ["resampling", "mu-lambda-ach", "ma-es-ach"])
+def test_refused_equalities_are_named(name: Any) -> None:
+    with pytest.raises(SettingsError, match=r"inequalities only: no sample satisfies .*circle"):
+        handler_of(name, circle())
 
 
 def test_the_level_falls_to_zero() -> None:
