@@ -64,6 +64,8 @@ RESTARTS = 4
 populations of BIPOP, where they find nothing feasible."""
 MOST_GENERATIONS = 20_000
 """Of methods that reject samples without a call."""
+SMALLEST = 1e-30
+"""Largest deviation at which such a run has ended: all samples are the mean, in rounding."""
 QUICK_BUDGETS = {"CEC 2006": 1_500, "quadratics": 400}
 QUICK_PROBLEMS = ("g06", "g24", "sphere")
 
@@ -103,7 +105,8 @@ def run_task(task: Task) -> list[Row]:
         return al_mcr.run_task(task, restarts=RESTARTS)
 
     def limit(run: archeng.Run) -> None:
-        if len(run.history) >= MOST_GENERATIONS:
+        deviations = run.distribution.deviations
+        if len(run.history) >= MOST_GENERATIONS or deviations.max() < SMALLEST:
             raise StopIteration
 
     settings = replace(al_mcr.method_settings(str(task["method"])), stop_tests=False)
