@@ -53,14 +53,13 @@ from archeng.distribution import Floats, Integers
 from archeng.handlers.base import HandlerParts, Population, Search
 from archeng.handlers.rank_based import Ranked
 from archeng.outcomes import Outcomes, PastCalls
+from archeng.strategy import most_iterations
 
 _SHARE = 0.9  # of the first generation, whose mean violation is eps(0) [HB18]
 _LEAST_EXPONENT = 3.0  # gamma is not smaller [HB18]
 # gamma takes eps to exp(-5) when 95 % of the T generations are over, if that needs more [HB18]
 _LATE_LOG_LEVEL, _LATE = -5.0, 0.05
 _SHARE_OF_RESTART = 0.5  # of the generations of a restart, after which eps is 0 at the latest
-# Generations of a restart: 100 + 50 (n + 3)^2 / sqrt(lambda) [H09], as the stopping test has them.
-_GENERATIONS, _GENERATIONS_PER_SIZE = 100, 50
 
 
 class Lexicographic(Ranked[Search]):
@@ -136,8 +135,7 @@ def latest_end(n: int, population_size: int) -> float:
 
     DEVIATION: [HB18] has T = 1000 whatever n and lambda are (see docs, deviations).
     """
-    most = _GENERATIONS + _GENERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(population_size)
-    return _SHARE_OF_RESTART * most
+    return _SHARE_OF_RESTART * most_iterations(n, population_size)
 
 
 def mean_violation(violations: Floats) -> Floats:

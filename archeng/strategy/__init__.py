@@ -15,7 +15,7 @@ from archeng.strategy.parameters import (
     suitable_population_size,
 )
 from archeng.strategy.restarts import Bipop, Regime
-from archeng.strategy.stopping import History, StopReason, stop_reasons
+from archeng.strategy.stopping import History, StopReason, most_iterations, stop_reasons
 
 __all__ = [
     "Bipop",
@@ -27,6 +27,8 @@ __all__ = [
     "default_parameters",
     "default_population_size",
     "initial_state",
+    "most_iterations",
+    "most_iterations",
     "sample",
     "stop_reasons",
     "suitable_population_size",

@@ -29,7 +29,7 @@ from archeng.settings import Settings
 from archeng.strategy.cmaes import State
 from archeng.strategy.parameters import Parameters
 
-# Of the number of iterations of a restart: 100 + 50 (n + 3)^2 / sqrt(lambda) [H09].
+# Of the number of iterations of a restart, see `most_iterations`.
 _ITERATIONS, _ITERATIONS_PER_SIZE = 100, 50
 # Generations in which the best objective must change: 10 + ceil(30 n / lambda) [H09].
 _TOL_WINDOW, _TOL_WINDOW_PER_SIZE = 10, 30
@@ -214,10 +214,14 @@ def _barren(progress: Progress) -> bool:
     return len(recent) == _BARREN and min(g.best for g in recent) == math.inf
 
 
+def most_iterations(n: int, population_size: int) -> float:
+    """Return the number of iterations of a restart: 100 + 50 (n + 3)^2 / sqrt(lambda) [H09]."""
+    return _ITERATIONS + _ITERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(population_size)
+
+
 def _too_many_iterations(progress: Progress) -> bool:
     """Whether the restart has used the number of iterations that [H09] grants it."""
-    n, lam = progress.n, progress.parameters.population_size
-    most = _ITERATIONS + _ITERATIONS_PER_SIZE * (n + 3) ** 2 / math.sqrt(lam)
+    most = most_iterations(progress.n, progress.parameters.population_size)
     return progress.state.generation >= most
 
 
