@@ -28,7 +28,6 @@ __all__ = [
     "default_population_size",
     "initial_state",
     "most_iterations",
-    "most_iterations",
     "sample",
     "stop_reasons",
     "suitable_population_size",
