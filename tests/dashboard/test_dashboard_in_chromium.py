@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_browser import chromium, click, console, figures, painted, text, wait_for
+from report_browser import chromium, click, console, figures, open_tab, painted, text, wait_for
 from report_studies import HOSTILE, HOSTILE_MESSAGE, run, start
 
 from archeng.dashboard import DashboardServer, Live
@@ -60,7 +60,7 @@ def test_dashboard(browser: Any, served: Any) -> None:
     wait_for(lambda: calls(browser) >= 2, "two calls")
     assert text(browser, "#state") == "running"
     # Live: the number of calls grows, and figures change, in the open tab.
-    click(browser, '#tabs a[data-key="convergence"]')
+    open_tab(browser, "convergence")
     wait_for(lambda: text(browser, "section.open h2") == "Convergence", "the tab")
     open_figures = "section.open img[data-kind]"
     wait_for(lambda: min(figures(browser, open_figures).values(), default=(0,))[0] > 300, "figures")
@@ -72,7 +72,7 @@ def test_dashboard(browser: Any, served: Any) -> None:
     wait_for(lambda: browser.execute_script(changed, source), "another figure")
     assert text(browser, "section.open h2") == "Convergence"  # still the same place
     # What the user opened and where they scrolled to stays through updates.
-    click(browser, '#tabs a[data-key="failures"]')
+    open_tab(browser, "failures")
     wait_for(lambda: text(browser, "section.open h2") == "Failures", "the tab")
     wait_for(lambda: len(browser.find_elements("css selector", "#failures summary")) > 0, "failure")
     wait_for(lambda: click(browser, "#failures summary") is None, "a click")
@@ -83,7 +83,7 @@ def test_dashboard(browser: Any, served: Any) -> None:
     assert browser.execute_script("return window.scrollY") == 150
     assert browser.find_elements("css selector", "#failures details[open]")
     # Hostile texts.
-    click(browser, '#tabs a[data-key="best"]')
+    open_tab(browser, "best")
     wait_for(lambda: HOSTILE in text(browser, "section.open"), "the hostile name as text")
     assert browser.title.startswith("study <script>")
     assert browser.execute_script("return document.scripts.length") == 1
@@ -103,9 +103,9 @@ def test_every_tab_and_every_figure_of_an_ended_run(browser: Any, tmp_path: Path
         browser.get(server.url)
         wait_for(lambda: text(browser, "#state") == "ended", "the page")
         seen = set()
-        for tab in browser.find_elements("css selector", "#tabs a"):
-            tab.click()
-            wait_for(lambda name=tab.text: text(browser, "#tabs a.open") == name, "the tab")
+        tabs = browser.find_elements("css selector", "#tabs a")
+        for key in [tab.get_attribute("data-key") for tab in tabs]:
+            open_tab(browser, key)
             here = "section.open img[data-kind]"
             wait_for(
                 lambda h=here: all(w > 300 for w, _ in figures(browser, h).values()), "figures"

@@ -83,6 +83,16 @@ def click(browser: Any, selector: str) -> None:
     browser.find_element(By.CSS_SELECTOR, selector).click()
 
 
+def open_tab(browser: Any, key: str) -> None:
+    """Click on a tab until it is open: a click misses if the page moves just then."""
+
+    def clicked() -> bool:
+        click(browser, f'#tabs a[data-key="{key}"]')
+        return bool(browser.find_elements("css selector", f'#tabs a.open[data-key="{key}"]'))
+
+    wait_for(clicked, f"the tab {key}")
+
+
 def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
     """Poll until a condition holds, and return its value."""
     end = time.monotonic() + seconds
