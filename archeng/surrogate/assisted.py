@@ -14,6 +14,7 @@ what is missing to show that the best design is a local optimum, and goes on if 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +33,7 @@ from archeng.surrogate.doubts import Doubts, proposed
 from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
-from archeng.surrogate.trust import widened
+from archeng.surrogate.trust import widened, with_leap
 from archeng.surrogate.valley import in_valley
 
 
@@ -72,6 +73,8 @@ class Assisted(Handler[AssistedSearch]):
             search = replace(search, calls_before=len(past))
             if self._taught or promising(frame_at(self._wide, search.anchor), past):
                 return search, proposed([as_it_is(search.anchor)])
+            if self._begins_with_models(search):
+                return self._first_designs(search, rng, past)
             search, population = self._arch.ask(search, rng, past)
             return search, with_candidate(population, 0, as_it_is(search.anchor))
         if search.phase is Phase.LOCAL:
@@ -176,13 +179,36 @@ class Assisted(Handler[AssistedSearch]):
 
     # -- proposals by a model of the objective ------------------------------------------------
 
+    def _begins_with_models(self, search: AssistedSearch) -> bool:
+        """Whether models are asked before ARCH has made a generation.
+
+        Not in a global search, nor where all proposals are those of the local search, nor with so
+        many free directions that the first generation is smaller than what a linear model takes.
+        """
+        return search.may_propose and not self._only_local and self._freedom() < c.WIDE_FROM
+
+    def _freedom(self) -> int:
+        """Directions that the equalities leave free, at least: dependent ones count, too."""
+        fs = self._repairer.feasible_set
+        return max(fs.n - int(np.count_nonzero(fs.equality)), 1)
+
+    def _first_designs(
+        self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
+    ) -> tuple[AssistedSearch, Population]:
+        """Simulate what a linear model takes; its minimum over the whole set is next."""
+        count = math.ceil((self._freedom() + 1) / self._width) * self._width  # no idle workers
+        frame = self._frame(search, past, search.anchor)
+        designs = self._proposer.first_designs(frame, count, rng)
+        search = replace(search, trust=with_leap(search.trust))
+        return search, proposed([as_it_is(x) for x in designs])
+
     def _proposals(
         self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls, best: int
     ) -> tuple[AssistedSearch, Population | None]:
         """Make proposals around the best design; None if the round is over."""
         lowest = float(past.objectives[best])
         begin = search.calls_before or 0
-        frame = self._frame(search, past, best)
+        frame = self._frame(search, past, past.points[best])
         frame = in_valley(frame, past, begin)
         trust, last, n_tried = search.trust, search.last, search.rounds.tried
         if search.best is not None and last is not None and n_tried == 0:
@@ -206,13 +232,13 @@ class Assisted(Handler[AssistedSearch]):
         search = replace(search, best=lowest, last=proposals[0], batch=tuple(proposals[1:]))
         return search, proposed([p.repair for p in proposals])
 
-    def _frame(self, search: AssistedSearch, past: PastCalls, best: int) -> Frame:
-        """Return the frame of proposals: the initial search distribution around the best design.
+    def _frame(self, search: AssistedSearch, past: PastCalls, centre: Floats) -> Frame:
+        """Return the frame of proposals: the initial search distribution around a design (n,).
 
         With many variables it is a diagonal, if it can be.
         """
         inverse, formulas = search.state.reference / search.sigma, self._formulas
-        n, centre = len(inverse), past.points[best]
+        n = len(inverse)
         if inverse.ndim == 2 and np.count_nonzero(inverse) == n:
             inverse = np.diag(inverse)
         if inverse.ndim == 2:

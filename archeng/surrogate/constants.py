@@ -25,6 +25,9 @@ TRUST_SHRINK = 0.35
 # Factor of the radius after a random design was no better, where no model has a better one
 TRUST_SHRINK_SAMPLED = 0.1
 TRUST_SHRINK_MISSED = 0.5  # Factor of the radius after the minimum of the model was no better
+# In n variables, factors below one are raised to the power (so many) / n, at most 1: one value says
+# little about n slopes
+TRUST_SLOWER = 10
 # Actual over predicted gain above and below which the radius grows and shrinks
 TRUST_GOOD, TRUST_POOR = 0.5, 0.1
 TRUST_LONGER = 2.5  # Radius after a good step, in lengths of the step
@@ -63,6 +66,8 @@ MODEL_NOISY = 1e-2  # Noise of the chosen model above which a search does not en
 
 # -- assisted, proposer: which designs --------------------------------------------------------
 CALLS_REMEMBERED = 3000  # Calls that models are fitted to at most: the last ones
+# Least distance between two of the first designs, in deviations, and sets of directions tried
+FIRST_APART, FIRST_TRIES = 0.3, 3
 # Feasible designs all over the set from which distant minima of the model are looked for
 FAR_DESIGNS = 8
 FAR_SPREAD = 3.0  # Standard deviation of these designs before their repair, in deviations
@@ -70,7 +75,8 @@ FAR_SPREAD = 3.0  # Standard deviation of these designs before their repair, in 
 FAR_COMBINATION = (-0.5, 1.5)
 RANDOM_START = 0.6  # Distance of a random start from the centre, in radii of the trust region
 PROPOSAL_NEW = 1e-3  # Least distance of a proposal from all known designs, in lengths of its step
-PROPOSAL_SHORTEST = 1e-12  # Steps below this are none, in deviations
+# Steps below this are none, in deviations: where the search has ended, too
+PROPOSAL_SHORTEST = TRUST_COLLAPSED
 # Score of a model above which designs beyond a cliff of the objective may spoil it
 SCORE_POOR = math.log(1e-2)
 SCORE_MUCH_BETTER = math.log(10)  # By how much the score of a model without them has to be better
@@ -101,9 +107,7 @@ WIDE_FEWEST = 4  # Designs that such a model is fitted to, at least
 # Designs that it is fitted to at most, for each variable, but not more than so many, ...
 WIDE_DESIGNS, WIDE_MOST = 6, 600
 WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
-# After a miss the trust region shrinks with the power (so many) / n of what it does in few
-# variables: one value says little about a model that does not know all slopes
-WIDE_SLOWER = 20
+WIDE_SLOWER = 20  # The same as TRUST_SLOWER, for such a model: it knows that it does not know slopes
 
 # Variables up to which models have interactions; beyond, the Hessian is a diagonal
 WIDE_INTERACTING = 300

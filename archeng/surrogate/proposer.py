@@ -115,6 +115,26 @@ class Proposer:
                 last = another
         return found
 
+    def first_designs(self, frame: Frame, k: int, rng: np.random.Generator) -> Floats:
+        """Return at most k feasible designs (., n) to begin with: the centre, and others around it.
+
+        They are repaired points in random orthogonal directions, as far away as samples of the
+        search distribution. Of two that are repaired to nearly the same design there is one.
+        """
+        metric, n = frame.metric(), len(frame.centre)
+        designs = [frame.centre]
+        for _ in range(c.FIRST_TRIES + k // n):
+            axes, _ = np.linalg.qr(rng.standard_normal((n, min(k - len(designs), n))))
+            signs = rng.choice((-1.0, 1.0), axes.shape[1])  # a factorisation prefers some
+            for direction in (axes * signs).T:
+                point = frame.design(np.sqrt(n) * direction)
+                repair = self._repairer.repair(point, metric, frame.centre)
+                if repair.feasible and frame.nearest(repair.x, np.array(designs)) > c.FIRST_APART:
+                    designs.append(repair.x)
+            if len(designs) == k:
+                break
+        return np.array(designs)
+
     def far_designs(self, frame: Frame, k: int, rng: np.random.Generator) -> Floats:
         """Return at most k feasible designs (., n) all over the set, and the centre."""
         metric = frame.metric()

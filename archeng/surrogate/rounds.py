@@ -320,7 +320,8 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
             trust = replace(trust, leaps=trust.leaps + sum(p.kind in anywhere for p in made) - 1)
     after = trust_after(trust, improved, ratios[k], made[k].step)
     wide = search.selection is not None and search.selection.kind in WIDE_BY_NAME
-    return shrunk_less(trust, after, search.distribution.n) if wide else after
+    slower = c.WIDE_SLOWER if wide else c.TRUST_SLOWER
+    return shrunk_less(trust, after, min(slower / search.distribution.n, 1.0))
 
 
 def round_over(search: AssistedSearch) -> AssistedSearch:

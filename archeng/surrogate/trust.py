@@ -82,11 +82,10 @@ def at_jump(trust: Trust) -> Trust:
     return _leap_if_collapsed(replace(trust, radius=radius, failures=failures))
 
 
-def shrunk_less(before: Trust, after: Trust, n: int) -> Trust:
-    """Return the trust with a region that has shrunk less, as for models in n (many) variables."""
-    if not 0 < after.radius < before.radius:
+def shrunk_less(before: Trust, after: Trust, power: float) -> Trust:
+    """Return the trust with a region that has shrunk less, by a power of the factor up to 1."""
+    if power == 1.0 or not 0 < after.radius < before.radius:
         return after
-    power = min(c.WIDE_SLOWER / n, 1.0)
     return replace(after, radius=before.radius * (after.radius / before.radius) ** power)
 
 
