@@ -33,7 +33,7 @@ from archeng.surrogate.doubts import Doubts, proposed
 from archeng.surrogate.local import LocalSearch, LocalState, TrialKind
 from archeng.surrogate.proposer import Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase
-from archeng.surrogate.trust import widened, with_leap
+from archeng.surrogate.trust import widened
 from archeng.surrogate.valley import in_valley
 
 
@@ -195,11 +195,10 @@ class Assisted(Handler[AssistedSearch]):
     def _first_designs(
         self, search: AssistedSearch, rng: np.random.Generator, past: PastCalls
     ) -> tuple[AssistedSearch, Population]:
-        """Simulate what a linear model takes; its minimum over the whole set is next."""
+        """Simulate what a linear model takes."""
         count = math.ceil((self._freedom() + 1) / self._width) * self._width  # no idle workers
         frame = self._frame(search, past, search.anchor)
         designs = self._proposer.first_designs(frame, count, rng)
-        search = replace(search, trust=with_leap(search.trust))
         return search, proposed([as_it_is(x) for x in designs])
 
     def _proposals(

@@ -289,7 +289,8 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
     """Return the trust after proposals with objectives (k,), NaN where a simulation failed.
 
     The best one counts as if it had been alone; among minima of the model that were as good as
-    promised, the one with the longest step. If none is better, the one in the smallest region.
+    promised, the one with the longest step. If none is better, the one in the smallest region. A
+    linear model that was right is asked for its minimum anywhere.
     """
     last, best, trust = search.last, search.best, search.trust
     assert last is not None
@@ -319,6 +320,9 @@ def _trust_after(search: AssistedSearch, objectives: Floats, improved: bool) -> 
         if not improved and kind in anywhere:
             trust = replace(trust, leaps=trust.leaps + sum(p.kind in anywhere for p in made) - 1)
     after = trust_after(trust, improved, ratios[k], made[k].step)
+    linear = search.selection is None and kind is ProposalKind.EXPLOIT
+    if improved and linear and ratios[k] > c.TRUST_GOOD:
+        return with_leap(after)
     wide = search.selection is not None and search.selection.kind in WIDE_BY_NAME
     slower = c.WIDE_SLOWER if wide else c.TRUST_SLOWER
     return shrunk_less(trust, after, min(slower / search.distribution.n, 1.0))
