@@ -107,7 +107,7 @@ WIDE_FEWEST = 4  # Designs that such a model is fitted to, at least
 # Designs that it is fitted to at most, for each variable, but not more than so many, ...
 WIDE_DESIGNS, WIDE_MOST = 6, 600
 WIDE_NET = 1.2  # ... chosen among so many times as many of the nearest ones
-WIDE_SLOWER = 20  # The same as TRUST_SLOWER, for such a model: it knows that it does not know slopes
+WIDE_SLOWER = 20  # What TRUST_SLOWER is for such a model: it does not know all slopes either
 
 # Variables up to which models have interactions; beyond, the Hessian is a diagonal
 WIDE_INTERACTING = 300
