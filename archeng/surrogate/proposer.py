@@ -220,9 +220,8 @@ class Proposer:
         frame = view.frame
         repair = self._repairer.inset(x, frame.metric())
         step = frame.distance(repair.x)
-        if step < c.PROPOSAL_SHORTEST:
-            return None
-        if not frame.nearest(repair.x, view.past.points) > c.PROPOSAL_NEW * step:
+        apart = max(c.PROPOSAL_NEW * step, c.PROPOSAL_SHORTEST)
+        if not frame.nearest(repair.x, view.past.points) > apart:
             return None
         spread = view.data.spread
         jump = np.inf if view.better is None else view.better.jump
