@@ -22,15 +22,17 @@ _WHAT = {
 }
 
 
-def check_first_calls(evaluations: Sequence[CallRecord], candidates: int) -> None:
+def check_first_calls(evaluations: Sequence[CallRecord], candidates: int, usual: int) -> None:
     """Raise if all calls of the first generation failed: the set-up is wrong, not a design.
 
-    With a single candidate per generation one failed call says nothing yet: the next decides.
+    One with fewer candidates than usual, or with a single one, says nothing yet: the next decides.
     """
-    enough = len(evaluations) > 1 or candidates > 1
+    first = len(evaluations) <= candidates
+    enough = not first or candidates >= max(usual, 2)
     if evaluations and enough and not any(e.good for e in evaluations):
+        which = "first generation" if first else "first generations"
         raise failure(
-            f"All {len(evaluations)} calls of the first generation failed. The first call",
+            f"All {len(evaluations)} calls of the {which} failed. The first call",
             evaluations[0],
             evaluations,
         )

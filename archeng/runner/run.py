@@ -237,7 +237,8 @@ class Run:
             ledger.unfinished = {}
         reason = self._simulate(generation)
         if early and reason is None:
-            check_first_calls(ledger.calls, generation.size)
+            usual = self.state.search.population_size
+            check_first_calls(ledger.calls, generation.size, usual)
         self._close_generation(generation, self._calls, reason)
 
     def run(self) -> Result:

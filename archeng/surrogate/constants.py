@@ -75,8 +75,7 @@ FAR_SPREAD = 3.0  # Standard deviation of these designs before their repair, in 
 FAR_COMBINATION = (-0.5, 1.5)
 RANDOM_START = 0.6  # Distance of a random start from the centre, in radii of the trust region
 PROPOSAL_NEW = 1e-3  # Least distance of a proposal from all known designs, in lengths of its step
-# Its least distance in deviations: where the search has ended, too
-PROPOSAL_SHORTEST = TRUST_COLLAPSED
+PROPOSAL_SHORTEST = 1e-12  # The same in deviations: what is nearer is rounding
 # Score of a model above which designs beyond a cliff of the objective may spoil it
 SCORE_POOR = math.log(1e-2)
 SCORE_MUCH_BETTER = math.log(10)  # By how much the score of a model without them has to be better

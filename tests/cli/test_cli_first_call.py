@@ -96,7 +96,10 @@ def test_resume_tries_a_failed_first_generation_again(
     assert "the same command goes on" in capsys.readouterr().err
     (study / "simulator.py").write_text(SIMULATOR)
     assert command("resume", study, "--quiet") == 0
-    assert {status for _, _, status in calls(study / "run.db")} == {"ok"}
+    statuses = [status for _, _, status in calls(study / "run.db")]
+    first = statuses.index("ok")
+    assert first <= 4  # the first designs, which a generation of ARCH followed
+    assert set(statuses[first:]) == {"ok"}
 
 
 def test_failures_are_shown_as_they_happen(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_bipop_restarts(handler: SearchName) -> None:
     assert result.nfev == calls_of(handler)
     assert result.history[-1].restart >= 1
     assert result.stop_reason is StopReason.MAX_EVALUATIONS
-    sizes = {g.restart: g.population_size for g in result.history if "proposed" not in g.repairs}
+    sizes = {g.restart: g.population_size for g in result.history}
     if handler in SINGLES:
         assert set(sizes.values()) == {1}
     else:

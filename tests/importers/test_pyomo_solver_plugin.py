@@ -50,8 +50,8 @@ def test_the_factory_knows_it() -> None:
 
 
 def test_options_of_the_constructor_the_attribute_and_the_call() -> None:
-    solver = pyo.SolverFactory("archeng", seed=5, max_evaluations=15)
-    assert solver.solve(circle()).archeng.nfev == 15
+    solver = pyo.SolverFactory("archeng", seed=5, max_evaluations=11)
+    assert solver.solve(circle()).archeng.nfev == 11
     solver.options["max_evaluations"] = 18
     solver.options.population_size = 10
     first = solver.solve(circle()).archeng
@@ -65,8 +65,8 @@ def test_options_of_the_constructor_the_attribute_and_the_call() -> None:
 
 
 def test_options_as_a_dictionary_of_the_constructor_as_pyomos_own_solvers_take_them() -> None:
-    solver = pyo.SolverFactory("archeng", options={"seed": 5, "max_evaluations": 15})
-    assert solver.solve(circle()).archeng.nfev == 15
+    solver = pyo.SolverFactory("archeng", options={"seed": 5, "max_evaluations": 11})
+    assert solver.solve(circle()).archeng.nfev == 11
 
 
 @pytest.mark.parametrize("how", ["constructor", "attribute", "call"])

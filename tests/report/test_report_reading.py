@@ -164,9 +164,9 @@ def test_looking_does_not_keep_others_from_writing(tmp_path: Path) -> None:
     assert not any(j.running for j in looking)
     with looking[0].moment():
         looking[0].count()
-        archeng.resume(journal, STUDIES["can"][1], max_evaluations=20)
+        archeng.resume(journal, STUDIES["can"][1], max_evaluations=16)
         assert sum(looking[0].count().values()) == 12  # still the same moment
-    assert sum(looking[0].count().values()) == 20
+    assert sum(looking[0].count().values()) == 16
     for j in looking:
         j.close()
 

@@ -13,6 +13,8 @@ from archeng import Candidate, Design, Model, Result, Run, Settings, StopReason
 from archeng.errors import SettingsError
 from archeng.settings import SurrogateName
 
+ALONE = Settings(surrogate="none")  # six candidates from the first generation on
+
 either = pytest.mark.parametrize("surrogate", ["auto", "none"])
 
 
@@ -72,7 +74,7 @@ def test_step_by_step_is_the_same_run_too() -> None:
 
 
 def test_candidates_are_feasible_designs_with_their_certificate() -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     candidates = run.ask()
     assert len(candidates) == 6
     for c in candidates:
@@ -86,14 +88,14 @@ def test_candidates_are_feasible_designs_with_their_certificate() -> None:
 
 
 def test_asking_again_returns_the_same_candidates() -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     first, second = run.ask(), run.ask()
     assert [a.design == b.design for a, b in zip(first, second, strict=True)] == [True] * 6
     assert run.n_evaluations == 0
 
 
 def test_what_is_written_into_a_candidate_is_not_recorded() -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     certified = [c.design.x.copy() for c in run.ask() if c.design is not None]
     for candidate in run.ask():
         assert candidate.design is not None
@@ -107,7 +109,7 @@ def test_what_is_written_into_a_candidate_is_not_recorded() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0] * 7])
 def test_tell_needs_one_value_for_each_candidate(values: list[float]) -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     run.ask()
     with pytest.raises(SettingsError, match=f"{len(values)} objectives for 6 candidates"):
         run.tell(values)
@@ -117,7 +119,7 @@ def test_tell_needs_one_value_for_each_candidate(values: list[float]) -> None:
 
 
 def test_tell_without_ask() -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     with pytest.raises(SettingsError, match=r"without ask"):
         run.tell([1.0] * 6)
     run.ask()
@@ -128,7 +130,7 @@ def test_tell_without_ask() -> None:
 
 @pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
 def test_failed_simulations_are_told_as_none_or_nan(bad: Any) -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     run.ask()
     run.tell([3.0, bad, 2.0, bad, 5.0, 4.0])
     assert [e.status for e in run.evaluations] == ["ok", "invalid", "ok", "invalid", "ok", "ok"]
@@ -138,7 +140,7 @@ def test_failed_simulations_are_told_as_none_or_nan(bad: Any) -> None:
 
 
 def test_target_is_seen_in_tell() -> None:
-    run = Run(make(), seed=1, target=0.5)
+    run = Run(make(), seed=1, target=0.5, settings=ALONE)
     run.ask()
     run.tell([3.0, 0.2, 0.1, 5.0, 5.0, 5.0])
     assert run.stop_reason is StopReason.TARGET
@@ -162,7 +164,7 @@ def test_the_budget_is_a_hard_limit_here_too(limit: int) -> None:
 
 
 def test_result_of_an_unfinished_run() -> None:
-    run = Run(make(), seed=1)
+    run = Run(make(), seed=1, settings=ALONE)
     run.ask()
     run.tell([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     result = run.result()
@@ -243,7 +245,7 @@ def test_known_designs_carry_their_objective_and_what_is_told_of_them_is_ignored
 
 def test_step_needs_a_simulator() -> None:
     with pytest.raises(SettingsError, match="no simulator"):
-        Run(make(), seed=1).step()
+        Run(make(), seed=1, settings=ALONE).step()
 
 
 def test_nlp_without_objective_can_be_asked() -> None:

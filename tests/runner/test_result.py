@@ -117,7 +117,8 @@ def test_history_counts_calls_and_repairs(result: Result) -> None:
     assert best[-1] == result.fun
     for g in result.history:
         candidates = sum(g.repairs.values())
-        assert candidates == (g.repairs.get("proposed") or g.population_size)
+        if set(g.repairs) != {"repeated"}:  # the best design once more, to see whether it is noisy
+            assert candidates == (g.repairs.get("proposed") or g.population_size)
         assert g.sigma > 0
         assert g.condition >= 1
 

@@ -89,7 +89,6 @@ def test_the_cases_are_what_they_say() -> None:
         name for name in CASES if "proposals" in name
     }
     assert proposals["proposals"] >= 20
-    assert reference("proposals").stop_reason is StopReason.MAX_EVALUATIONS
     ended = reference("proposals to the end")
     assert ended.stop_reason is StopReason.CONVERGED
     assert {"ok"} < {e.status for e in ended.evaluations}

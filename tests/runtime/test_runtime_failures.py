@@ -210,7 +210,7 @@ def test_a_first_generation_that_fails_altogether(workers: Any) -> None:
         archeng.solve(line(), simulator, seed=1, workers=workers, max_evaluations=100)
     assert "OSError: cannot open mesh.inp" in str(caught.value)
     assert "in simulator" in str(caught.value)
-    assert len(caught.value.evaluations) == 6
+    assert 9 <= len(caught.value.evaluations) <= 10  # first designs, and a generation of ARCH
     assert {e.status for e in caught.value.evaluations} == {"failed"}
 
 

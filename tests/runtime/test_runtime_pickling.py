@@ -43,10 +43,10 @@ model = archeng.Model("script")
 x = model.variable("x", shape=2, lower=-5, upper=5)
 model.subject_to(x[0] + x[1] >= 1)
 simulator = Simulator(make_term(0.5), make_term(-1.0))
-sent = archeng.solve(model, simulator, workers=2, max_evaluations=20, seed=1, parallel=1)
+sent = archeng.solve(model, simulator, workers=2, max_evaluations=12, seed=1, parallel=1)
 FACTOR = 2.0
-here = archeng.solve(model, simulator, max_evaluations=20, seed=1)
-assert [e.status for e in sent.evaluations] == ["ok"] * 20, sent.evaluations[0].message
+here = archeng.solve(model, simulator, max_evaluations=12, seed=1)
+assert [e.status for e in sent.evaluations] == ["ok"] * 12, sent.evaluations[0].message
 assert [e.x.tobytes() for e in sent.evaluations] == [e.x.tobytes() for e in here.evaluations]
 assert [e.objective for e in sent.evaluations] == [e.objective for e in here.evaluations]
 sys.stderr.write("the script ran once\\n")

@@ -218,7 +218,7 @@ def test_a_flat_objective_ends(n: int) -> None:
     result = archeng.solve(model, lambda d: 1.0, seed=6, max_evaluations=3000)
     assert result.stop_reason is not StopReason.MAX_EVALUATIONS
     assert result.fun == 1
-    assert proposals(result) == 0
+    assert proposals(result) == n + 1  # the first designs: there is no model of them
 
 
 def test_a_step_objective_ends() -> None:
@@ -401,8 +401,8 @@ def test_resumed_restarts_are_the_same(tmp_path: Path) -> None:
     options: dict[str, Any] = {"seed": 3, "restarts": 3}
     whole = archeng.solve(model, waves, max_evaluations=210, **options)
     assert whole.history[-1].restart > 0
-    later = next(e for e in whole.evaluations if e.restart == 1)
-    assert later.repair_kind != PROPOSED  # every restart begins with a generation of its own
+    later = [e for e in whole.evaluations if e.restart == 1]
+    assert len({e.generation for e in later[:3]}) == 1  # each begins with first designs of its own
     path = tmp_path / "run.db"
     archeng.solve(model, waves, max_evaluations=50, journal=path, **options)
     for budget in (131, 210):

@@ -103,7 +103,7 @@ def test_designs_beyond_a_jump_shrink_the_region_every_other_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 6, 7])
 def test_an_optimum_at_a_jump_is_reached(seed: int) -> None:
-    """Without a fence these runs are 0.03 to 0.16 above it after 300 calls."""
+    """Without a fence these runs are 0.1 to 0.4 above it after 300 calls, or end there."""
     rng = np.random.default_rng(100 + seed)
     turned = np.linalg.qr(rng.standard_normal((N, N)))[0]
     bend = turned @ np.diag(np.geomspace(1, 10, N)) @ turned.T
@@ -120,7 +120,7 @@ def test_an_optimum_at_a_jump_is_reached(seed: int) -> None:
     best = 0.5 / float(w @ np.linalg.solve(bend, w))  # on the jump, where the sum holds
     start = np.clip(lowest - 3 * w, -4, 4)
     result = archeng.solve(
-        model, f, start=start, seed=seed, target=best + 1e-2, max_evaluations=120
+        model, f, start=start, seed=seed, target=best + 1e-2, max_evaluations=150
     )
     assert result.status is archeng.Status.TARGET
     assert result.n_infeasible_calls == 0

@@ -24,9 +24,6 @@ from archeng.surrogate.proposer import Proposal, Proposer
 from archeng.surrogate.rounds import AssistedSearch, Phase, after_proposals, first_state
 from archeng.surrogate.trust import ProposalKind
 
-DEVIATION = 6 / 5
-"""Initial deviation of a variable between -3 and 3: a fifth of its range."""
-
 
 def simplex(n: int, equalities: int = 0) -> Model:
     """Shares that sum to at most one, or to exactly one; each further equality ties two of them."""
@@ -174,19 +171,3 @@ def test_a_linear_model_that_was_right_is_asked_for_its_minimum_anywhere(
         search = replace(search, selection=Selection("quadratic", "identity", 0.0, None, False, 5))
     after = after_proposals(search, np.array([5.0 - actual]), Settings())
     assert after.trust.kind is kind
-
-
-def test_no_design_is_simulated_where_one_was() -> None:
-    """A model's minimum at a known design is no reason for a call."""
-
-    def simulator(design: archeng.Design) -> float:
-        x, y = design["x"]
-        return float(np.sin(3 * x) + np.cos(4 * y) + 0.1 * x)
-
-    model = Model("waves")
-    model.variable("x", shape=2, lower=-3, upper=3)
-    result = archeng.solve(model, simulator, seed=4, max_evaluations=200)
-    assert result.success
-    points = np.array([call.x for call in result.evaluations]) / DEVIATION
-    gaps = np.linalg.norm(points[:, None] - points, axis=2) + np.eye(len(points))
-    assert gaps.min() > 1e-8

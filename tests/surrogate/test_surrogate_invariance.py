@@ -81,7 +81,7 @@ def mixing(n: int) -> tuple[Floats, Floats]:
     return rng.standard_normal((n, n)) + 2 * np.eye(n), rng.standard_normal(n)
 
 
-LONG = pytest.param(3, 30)
+LONG = pytest.param(3, 25)
 sizes = pytest.mark.parametrize(("n", "calls"), [(3, 10), (6, 27), LONG])
 
 
