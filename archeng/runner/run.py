@@ -237,8 +237,7 @@ class Run:
             ledger.unfinished = {}
         reason = self._simulate(generation)
         if early and reason is None:
-            usual = self.state.search.population_size
-            check_first_calls(ledger.calls, generation.size, usual)
+            check_first_calls(ledger.calls, generation.size, self.state.search.population_size)
         self._close_generation(generation, self._calls, reason)
 
     def run(self) -> Result:
