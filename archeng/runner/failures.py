@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from archeng.errors import SimulatorError
 from archeng.records import CallRecord
+from archeng.runner.options import Options
+from archeng.runner.state import RunState
 from archeng.simulator import CallStatus, FailurePolicy
 from archeng.strategy import StopReason
 
@@ -22,13 +25,17 @@ _WHAT = {
 }
 
 
-def check_first_calls(evaluations: Sequence[CallRecord], candidates: int, usual: int) -> None:
+def check_first_calls(
+    evaluations: Sequence[CallRecord], candidates: int, state: RunState, options: Options
+) -> None:
     """Raise if all calls of the first generation failed: the set-up is wrong, not a design.
 
-    One with fewer candidates than usual, or with a single one, says nothing yet: the next decides.
+    One with fewer candidates than usual, or with a single one, says nothing yet: the next decides,
+    if the budget allows that.
     """
+    usual, budget = state.search.population_size, options.max_evaluations or math.inf
     first = len(evaluations) <= candidates
-    enough = not first or candidates >= max(usual, 2)
+    enough = not first or candidates >= max(min(usual, budget), 2)
     if evaluations and enough and not any(e.good for e in evaluations):
         which = "first generation" if first else "first generations"
         raise failure(

@@ -237,7 +237,7 @@ class Run:
             ledger.unfinished = {}
         reason = self._simulate(generation)
         if early and reason is None:
-            check_first_calls(ledger.calls, generation.size, self.state.search.population_size)
+            check_first_calls(ledger.calls, generation.size, self.state, self.options)
         self._close_generation(generation, self._calls, reason)
 
     def run(self) -> Result:

@@ -280,7 +280,7 @@ class Stream:
         population = population_of(told, run.state.search) if told else empty
         generation = self._generation(population)
         if reason is None and len(ledger.generations) < 2:
-            check_first_calls(ledger.calls, generation.size, run.state.search.population_size)
+            check_first_calls(ledger.calls, generation.size, run.state, run.options)
         if reason is None:
             self._flow = self._flow.closed(told)
         calls = {k: ledger.calls[b.call] for k, b in enumerate(told) if b.call is not None}
